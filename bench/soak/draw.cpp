@@ -4,6 +4,7 @@
 
 #include "core/error.h"
 #include "core/round.h"
+#include "generator/compiler_work.h"
 #include "generator/rules.h"
 #include "generator/space.h"
 #include "runtime/verify/certification_operands.h"
@@ -56,8 +57,8 @@ std::int64_t steps(const Problem& p) { return p.m * p.n * p.k * p.batch; }
 
 }  // namespace
 
-CaseSource::CaseSource(const DeviceLimits& limits, std::uint64_t seed)
-    : limits_(limits), random_(seed) {
+CaseSource::CaseSource(const DeviceLimits& limits, std::uint64_t seed, double most_work)
+    : limits_(limits), random_(seed), most_work_(most_work) {
   for (const Variant& v : legal_variants(limits)) families_[v.family].push_back(v);
 }
 
@@ -101,7 +102,9 @@ SoakCase CaseSource::session(bool drop_in) {
     const std::vector<Variant>& family = families_.at(any_of(names));
     for (int attempt = 0; attempt < kAttempts; ++attempt) {
       test.kernel = any_of(family);
-      if (illegal_reason(test.kernel, limits_, test.tuned)) continue;
+      if (illegal_reason(test.kernel, limits_, test.tuned) ||
+          compiler_work(test.kernel, test.tuned) > most_work_)
+        continue;
       test.host = static_cast<HostSpeed>(random_.below(3));
       other_ = one_in(2) ? signature() : test.tuned;
       test.deterministic = !drop_in && one_in(8);

@@ -13,7 +13,8 @@ namespace rooftile {
 /// Draws from the whole space of kernels that are legal on a device. Not thread-safe.
 class CaseSource {
  public:
-  CaseSource(const DeviceLimits& limits, std::uint64_t seed);
+  /// Kernels have at most so much work for the driver's compiler (generator/compiler_work.h).
+  CaseSource(const DeviceLimits& limits, std::uint64_t seed, double most_work);
 
   /// A kernel with the class that it is tuned for, and what holds for all cases of its session.
   SoakCase session(bool drop_in);
@@ -41,6 +42,7 @@ class CaseSource {
 
   const DeviceLimits limits_;
   Random random_;
+  const double most_work_;
   Signature other_ = {};  ///< Class of the session's calls that are not of its kernel's.
   std::map<Family, std::vector<Variant>> families_;
 };

@@ -22,7 +22,7 @@ struct Options {
   std::uint64_t seed = 1, cases = UINT64_MAX;
   std::int64_t piece = -1;
   int calls = 2500, kernels = 8;
-  double patience_s = 120;
+  double patience_s = 120, most_work = 4000;
   std::string replay, replay_file;
 };
 
@@ -84,7 +84,7 @@ void run_piece(std::uint64_t seed, const Options& options, double until_s,
                const std::filesystem::path& folder) {
   SharedReport& report = shared_report();
   const DeviceProfile device = first_device();
-  CaseSource source(device.limits, seed);
+  CaseSource source(device.limits, seed, options.most_work);
   // The drop-in opens one database per process.
   const bool drop_in = seed % 8 == 0;
   for (int kernel = 0; kernel < (drop_in ? 1 : options.kernels) && now_s() < until_s; ++kernel) {
@@ -216,6 +216,9 @@ int main(int argc, char** argv) try {
   app.add_option("--cases", options.cases, "end after about so many cases");
   app.add_option("--kernels", options.kernels, "kernels of a process")->check(CLI::PositiveNumber);
   app.add_option("--calls", options.calls, "calls on a kernel")->check(CLI::PositiveNumber);
+  app.add_option("--work", options.most_work,
+                 "most statements of a kernel, for drivers whose compilers are slow")
+      ->check(CLI::PositiveNumber);
   app.add_option("--piece", options.piece, "run only this process of the run");
   app.add_option("--patience", options.patience_s, "seconds until a case counts as hung")
       ->check(CLI::PositiveNumber);

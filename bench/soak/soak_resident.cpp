@@ -21,10 +21,10 @@ class SoakBuffers {
 
   /// A buffer with these bytes from an offset on.
   rooftile_buffer* put(const ShiftedBytes& content, std::int64_t offset_bytes) {
-    if (content.size() == 0) return nullptr;
+    constexpr std::size_t kLeast = 4;  // An operand without elements has a buffer, too.
     rooftile_buffer* buffer = nullptr;
     const auto offset = static_cast<std::size_t>(offset_bytes);
-    expect_ok(rooftile_buffer_create(context_, offset + content.size(), &buffer),
+    expect_ok(rooftile_buffer_create(context_, offset + std::max(content.size(), kLeast), &buffer),
               "rooftile_buffer_create");
     buffers_.push_back(buffer);
     expect_ok(rooftile_buffer_upload(buffer, offset, content.data(), content.size()),
@@ -60,8 +60,9 @@ Placed place(const SoakCase& test, SoakOperands& operands, SoakBuffers& buffers)
     places.scales = {buffers.put(operands.scales, shift * kAlignment),
                      shift * kAlignment / bytes_of(t.a)};
     const std::int64_t element = t.b.zero_point == ZeroPoint::kFloat ? bytes_of(t.a) : 1;
-    places.zero_points = {buffers.put(operands.zero_points, shift * kAlignment),
-                          shift * kAlignment / element};
+    if (t.b.zero_point != ZeroPoint::kMiddle)
+      places.zero_points = {buffers.put(operands.zero_points, shift * kAlignment),
+                            shift * kAlignment / element};
   }
   const Epilogue& e = test.problem.epilogue;
   rooftile_buffer* const vectors =
