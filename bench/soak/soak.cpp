@@ -23,6 +23,7 @@ struct Options {
   std::int64_t piece = -1;
   int calls = 2500, kernels = 8;
   double patience_s = 120, most_work = 4000;
+  bool list = false;
   std::string replay, replay_file;
 };
 
@@ -95,6 +96,7 @@ void run_piece(std::uint64_t seed, const Options& options, double until_s,
     for (int call = 0; call < options.calls && now_s() < until_s; ++call) {
       const SoakCase test = source.next(first);
       report.begin(to_string(test));
+      if (options.list) fmt::print("{}\n", report.line);
       report.end(test, session.run(test));
       if (report.wrong[0] != '\0') return;
     }
@@ -222,6 +224,7 @@ int main(int argc, char** argv) try {
   app.add_option("--piece", options.piece, "run only this process of the run");
   app.add_option("--patience", options.patience_s, "seconds until a case counts as hung")
       ->check(CLI::PositiveNumber);
+  app.add_flag("--list", options.list, "print each case before it runs");
   app.add_option("--replay", options.replay, "a case, as it was printed");
   app.add_option("--replay-file", options.replay_file, "a file with a case in each line");
   CLI11_PARSE(app, argc, argv);

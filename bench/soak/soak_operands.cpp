@@ -15,11 +15,6 @@ std::vector<char> bytes_of_floats(const std::vector<float>& floats) {
   return bytes;
 }
 
-void put_nan(std::vector<char>& memory, DataType type, std::int64_t at) {
-  const float nan = std::numeric_limits<float>::quiet_NaN();
-  narrow(type, &nan, memory.data() + at * bytes_of(type), 1);
-}
-
 }  // namespace
 
 CertificationCase SoakOperands::certification_case(const SoakCase& test) {
@@ -55,19 +50,23 @@ SoakOperands::SoakOperands(const SoakCase& test)
 void SoakOperands::plant_nan(const SoakCase& test) {
   const Problem& p = test.problem;
   Random random(test.seed);
-  const auto place = [&](Extent extent, std::int64_t ld) {
-    const std::int64_t rows = std::max<std::int64_t>(extent.rows, 1),
-                       columns = std::max<std::int64_t>(extent.columns, 1);
-    return static_cast<std::int64_t>(random.below(static_cast<std::uint64_t>(rows))) * ld +
-           static_cast<std::int64_t>(random.below(static_cast<std::uint64_t>(columns)));
+  const auto plant = [&](std::vector<char>& memory, DataType type, std::int64_t offset,
+                         Extent extent, std::int64_t ld) {
+    if (extent.rows == 0 || extent.columns == 0) return;
+    const auto row =
+                   static_cast<std::int64_t>(random.below(static_cast<std::uint64_t>(extent.rows))),
+               column = static_cast<std::int64_t>(
+                   random.below(static_cast<std::uint64_t>(extent.columns)));
+    const float nan = std::numeric_limits<float>::quiet_NaN();
+    narrow(type, &nan, memory.data() + (offset + row * ld + column) * bytes_of(type), 1);
   };
   const Placement& at = before_.placement;
   if (is_8_bit(p.types.a)) return;
-  if (test.seed % 3 != 0) put_nan(before_.a, p.types.a, at.offset_a + place(stored_a(p), p.lda));
+  if (test.seed % 3 != 0) plant(before_.a, p.types.a, at.offset_a, stored_a(p), p.lda);
   if (!quantized(p.types) && test.seed % 3 != 1)
-    put_nan(before_.b, p.types.a, at.offset_b + place(stored_b(p), p.ldb));
+    plant(before_.b, p.types.a, at.offset_b, stored_b(p), p.ldb);
   if (test.seed % 2 == 0 && p.types.c != DataType::kI32)
-    put_nan(before_.c, p.types.c, at.offset_c + place({p.m, p.n}, p.ldc));
+    plant(before_.c, p.types.c, at.offset_c, {p.m, p.n}, p.ldc);
 }
 
 bool SoakOperands::c_is_untouched() const {
