@@ -16,6 +16,7 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 struct Sum {
   double value = 0, magnitude = 0;
+  double inputs = 0;  // of |a| + |b|
 };
 
 /// Elements of one column of op(B), and the magnitudes of the terms that they are computed from.
@@ -53,6 +54,7 @@ class Column {
 Sum scaled(const Problem& p, Sum sum) {
   sum.value *= static_cast<double>(p.alpha);
   sum.magnitude *= std::abs(static_cast<double>(p.alpha));
+  sum.inputs *= std::abs(static_cast<double>(p.alpha));
   return sum;
 }
 
@@ -68,6 +70,7 @@ Sum product_sum(const Problem& p, const ReferenceOperands& operands, std::int64_
     const Sum y = b.at(l);
     sum.value += a * y.value;
     sum.magnitude += std::abs(a) * y.magnitude;
+    sum.inputs += std::abs(a) + y.magnitude;
   }
   return scaled(p, sum);
 }
@@ -82,6 +85,7 @@ Sum product_sum(const Problem& p, const WideOperands& operands, std::int64_t row
   for (std::int64_t l = 0; l < p.k; ++l) {
     sum.value += a[l] * b[l];
     sum.magnitude += std::abs(a[l]) * size_b[l];
+    sum.inputs += std::abs(a[l]) + size_b[l];
   }
   return scaled(p, sum);
 }
@@ -95,7 +99,8 @@ ReferenceElement with_epilogue(const Problem& p, const Sum& sum, double c0,
   const double bias = e.bias != Bias::kNone ? values.bias : 0;
   const double before = std::abs(scale) * sum.magnitude + std::abs(old) + std::abs(bias);
   return {apply(e, values, sum.value, old),
-          largest_slope(e.activation) * before + (e.residual ? std::abs(values.residual) : 0)};
+          largest_slope(e.activation) * before + (e.residual ? std::abs(values.residual) : 0),
+          largest_slope(e.activation) * std::abs(scale) * sum.inputs};
 }
 
 /// Returns gamma_n, or twice its linear approximation where gamma_n is not defined.
@@ -161,7 +166,7 @@ double error_bound(const Problem& p, const ReferenceElement& expected) {
   const double outer = kOuterRoundings + (any(p.epilogue) ? kEpilogueRoundings : 0);
   const double n = outer + (sums == DataType::kF32 ? steps : 1);
   double bound = gamma(n, 0x1p-24) * expected.magnitude +
-                 n * static_cast<double>(std::numeric_limits<float>::min());
+                 (n + expected.inputs) * static_cast<double>(std::numeric_limits<float>::min());
   if (sums == DataType::kF16)
     bound += gamma(steps + 1, 0x1p-11) * expected.magnitude + (steps + 1) * 0x1p-14;
   // A quantised B may be rounded to half precision, the type of A, before it is multiplied (|A| up

@@ -8,10 +8,11 @@
 
 namespace rooftile {
 
-/// One element of alpha * op(A) * op(B) + beta * C in float64, and the sum of magnitudes that its
-/// error bound scales with.
+/// One element of alpha * op(A) * op(B) + beta * C in float64, the sum of magnitudes that its error
+/// bound scales with, and the sum of |a| + |b| over its terms, which bounds what is lost where
+/// inputs are flushed to zero.
 struct ReferenceElement {
-  double value, magnitude;
+  double value, magnitude, inputs = 0;
 };
 
 /// Pointers to the first elements of the matrices, and to the scales and zero points of a quantised
@@ -45,9 +46,9 @@ inline ReferenceElement reference_element(const Problem& p, const void* a, const
   return reference_element(p, ReferenceOperands{a, b}, c0, {}, row, column);
 }
 
-/// Largest error of a correct result: gamma_n * magnitude + n * smallest normal, for any order of
-/// summation and with or without flushing of denormals (Higham, Accuracy and Stability, 3.1 and
-/// 4.2), where gamma_n = n u / (1 - n u).
+/// Largest error of a correct result: gamma_n * magnitude + (n + inputs) * smallest normal, for any
+/// order of summation and with or without flushing of denormals, also of those in A and B (Higham,
+/// Accuracy and Stability, 3.1 and 4.2), where gamma_n = n u / (1 - n u).
 /// - n is k plus the roundings around the sum: alpha, beta, a quantised value, an epilogue (with an
 ///   activation within 16 units in the last place of its argument).
 /// - u is 2^-24, or 2^-11 for sums in float16; integer sums are exact.

@@ -6,7 +6,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstring>
 #include <limits>
+#include <vector>
 
 #include "runtime/host/host_tier.h"
 #include "tests/support/call_of.h"
@@ -180,6 +182,23 @@ TEST(SpotCheckTest, HighPrecisionIsStricterThanCertification) {
   for (float& x : product.c) x = kNan;
   ASSERT_TRUE(check(Precision::kStandard));
   EXPECT_TRUE(check(Precision::kStandard)->wrong);
+}
+
+TEST(SpotCheckTest, InputsThatADeviceFlushesToZeroBlameNoKernel) {
+  constexpr float kDenormal = 1e-39f, kLarge = 100;
+  Problem p = padded_problem(5, 4, 3, Transpose::kNo, Transpose::kNo);
+  Product product(p);
+  const auto fill = [](std::vector<char>& elements, float value) {
+    for (std::size_t at = 0; at < elements.size(); at += sizeof value)
+      std::memcpy(elements.data() + at, &value, sizeof value);
+  };
+  fill(product.stored_a_elements, kDenormal);
+  fill(product.stored_b_elements, kLarge);
+  const std::vector<float> flushed(product.c.size(), 0.0f);
+  const auto mismatch = SpotCheck(Precision::kStandard, 3)
+                            .mismatch(call_of(product), flushed.data(), p.ldc, p.stride_c);
+  ASSERT_TRUE(mismatch);
+  EXPECT_FALSE(mismatch->wrong) << mismatch->what;
 }
 
 }  // namespace
