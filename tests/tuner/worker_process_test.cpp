@@ -52,6 +52,24 @@ TEST_F(WorkerProcessTest, ACrashIsReportedWithItsSignal) {
   EXPECT_THAT(answer.message, HasSubstr("signal 11"));
 }
 
+TEST_F(WorkerProcessTest, AnAnswerThatHasNotTheFormOfOneIsACrash) {
+  for (const std::string answer : {"[]", "7", "null", "\"text\"", R"({"error":"x"})",
+                                   R"({"error":1})", R"({"error":1,"message":{}})", "{"}) {
+    WorkerProcess worker(script("read a; echo '" + answer + "'; read b"), {{"operation", "open"}});
+    const WorkerAnswer got = worker.ask({{"operation", "a"}}, kLongS, stop_);
+    EXPECT_EQ(got.fate, WorkerFate::kCrashed) << answer;
+    EXPECT_THAT(got.message, HasSubstr("the worker's answer")) << answer;
+    EXPECT_EQ(worker.pid(), 0) << answer;
+  }
+}
+
+TEST_F(WorkerProcessTest, AnAnswerWithoutEndIsCutOff) {
+  WorkerProcess worker(script("read a; exec cat /dev/zero"), {{"operation", "open"}});
+  const WorkerAnswer answer = worker.ask({{"operation", "a"}}, kLongS, stop_);
+  EXPECT_EQ(answer.fate, WorkerFate::kCrashed);
+  EXPECT_THAT(answer.message, HasSubstr("longer than"));
+}
+
 TEST_F(WorkerProcessTest, AWorkerWhoseDeviceFailedIsNotReused) {
   for (const ErrorCode code : {ErrorCode::kDevice, ErrorCode::kTimeout}) {
     WorkerProcess worker(

@@ -81,8 +81,15 @@ std::optional<CalibrationRun> calibrate(Store& store, const DeviceProfile& devic
   if (answer.fate == WorkerFate::kInterrupted) return std::nullopt;
   if (answer.fate != WorkerFate::kAnswered)
     fail(ErrorCode::kDevice, "calibration failed: {}; nothing was stored", answer.message);
-  run.figures = figures_from_json(answer.reply.at("figures"));
-  run.parts = parts_from_json(answer.reply.at("parts"));
+  try {
+    run.figures = figures_from_json(answer.reply.at("figures"));
+    run.parts = parts_from_json(answer.reply.at("parts"));
+  } catch (const Json::exception& error) {
+    fail(ErrorCode::kDevice,
+         "calibration failed: the worker's answer cannot be read: {}; nothing "
+         "was stored",
+         error.what());
+  }
   const double units = calibration_from_figures(run.figures).device.compute_units;
   const double matrix_s = now_s();
   for (Figure& figure : calibrate_matrix_units(device, units, worker, message, stop))

@@ -3,8 +3,10 @@
 #pragma once
 
 #include <atomic>
+#include <exception>
 #include <optional>
 #include <string>
+#include <type_traits>
 
 #include "db/store.h"
 #include "tuner/worker/budget.h"
@@ -22,6 +24,23 @@ struct CandidateOutcome {
 
 /// What an answer says about the candidate. The caller sets wall_s.
 CandidateOutcome outcome_of(const WorkerAnswer& answer);
+
+/// What read() makes of the reply; nothing where there is none. A reply that read() refuses is as
+/// bad as none: the candidate crashed.
+template <typename Read>
+std::optional<std::invoke_result_t<Read, const Json&>> read_reply(CandidateOutcome& outcome,
+                                                                  Read&& read) {
+  if (!outcome.reply) return std::nullopt;
+  try {
+    return read(*outcome.reply);
+  } catch (const std::exception& error) {
+    outcome.reply.reset();
+    outcome.failure = SampleStatus::kCrashed;
+    outcome.message = std::string("the worker's answer cannot be read: ") + error.what();
+    return std::nullopt;
+  }
+}
+
 /// Asks a worker. A request that the end of the budget cuts short was interrupted and did not time
 /// out.
 WorkerAnswer ask_within(WorkerProcess& worker, const Budget& budget, const Json& request,

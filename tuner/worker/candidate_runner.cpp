@@ -162,9 +162,10 @@ std::optional<TimeReply> CandidateRunner::time(const Variant& variant, const Pro
                                                         .rotate_bytes = options_.rotate_bytes,
                                                         .spilled = options.spilled,
                                                         .prepacked = options.prepacked})}};
-  const CandidateOutcome outcome =
+  CandidateOutcome outcome =
       ask(candidate, request,
           watchdog_.timing_s(problem, options.samples + packings, limit_s, requests_.worker()));
+  std::optional<TimeReply> answered = read_reply(outcome, time_reply_from_json);
   SampleRecord sample = {.run = options_.run,
                          .candidate = candidate,
                          .problem = store_.problem_id(problem),
@@ -173,8 +174,8 @@ std::optional<TimeReply> CandidateRunner::time(const Variant& variant, const Pro
     fail(outcome, sample, variant);
     return std::nullopt;
   }
-  if (!outcome.reply) return std::nullopt;
-  TimeReply reply = time_reply_from_json(*outcome.reply);
+  if (!answered) return std::nullopt;
+  TimeReply& reply = *answered;
   reply.compile_ns = ahead_.compiled(candidate, reply.compile_ns);
   watchdog_.timed(candidate, reply.compile_ns * 1e-9, problem, requests_.worker());
   sample.level = drift_.level_of_run();
@@ -201,15 +202,16 @@ bool CandidateRunner::certified(const Variant& variant, const Signature& signatu
   if (requests_.over()) return false;
   const Json request = {
       {"operation", "certify"}, {"variant", to_string(variant)}, {"signature", to_json(signature)}};
-  const CandidateOutcome outcome = ask(candidate, request, watchdog_.certification_s());
+  CandidateOutcome outcome = ask(candidate, request, watchdog_.certification_s());
+  const auto answered = read_reply(outcome, certificate_from_json);
   if (outcome.failure) {
     reject(candidate, variant,
            fmt::format("certification: {}: {}", name(*outcome.failure), outcome.message),
            outcome.wall_s);
     return false;
   }
-  if (!outcome.reply) return false;
-  const Certificate certificate = certificate_from_json(*outcome.reply);
+  if (!answered) return false;
+  const Certificate& certificate = *answered;
   store_.put_certificate(options_.device, candidate, kGeneratorVersion, certificate.passed,
                          certificate.passed
                              ? fmt::format("{} cases, worst error {:.3f} of its bound",

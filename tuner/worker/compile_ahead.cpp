@@ -48,7 +48,9 @@ std::optional<CandidateOutcome> CompileAhead::finish(RowId candidate) {
   journal_.erase(journal);
   CandidateOutcome outcome = outcome_of(result.answer);
   outcome.wall_s = result.wall_s;
-  if (outcome.reply) ahead_ns_[candidate] = outcome.reply->at("compile_ns").get<double>();
+  if (const auto ns = read_reply(
+          outcome, [](const Json& reply) { return reply.at("compile_ns").get<double>(); }))
+    ahead_ns_[candidate] = *ns;
   return outcome;
 }
 

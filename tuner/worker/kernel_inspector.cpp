@@ -67,7 +67,14 @@ InspectedKernel KernelInspector::inspect(const Variant& variant, const Signature
   kernel.compilation = compilation_of(answer.fate);
   kernel.message = answer.message;
   if (kernel.compilation != Compilation::kCompiled) return inspected;
-  const auto executables = executables_from_json(answer.reply.at("executables"));
+  std::vector<CompiledExecutable> executables;
+  try {
+    executables = executables_from_json(answer.reply.at("executables"));
+  } catch (const Json::exception& error) {
+    kernel.compilation = compilation_of(WorkerFate::kCrashed);
+    kernel.message = std::string("the worker's answer cannot be read: ") + error.what();
+    return inspected;
+  }
   const CompiledExecutable* const running =
       running_executable(executables, static_cast<std::uint32_t>(variant.subgroup_size));
   read_executable(kernel, running, assembly_syntax(device_), integer_products(variant, signature));

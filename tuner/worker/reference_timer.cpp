@@ -19,11 +19,12 @@ std::optional<double> ReferenceTimer::time_ns(RowId candidate, const ReferenceKe
                                                         .problem = reference.problem,
                                                         .samples = kSamples,
                                                         .compute_units = compute_units})}};
-  const CandidateOutcome outcome = requests_.ask(candidate, request, Watchdog::kReferenceS);
-  if (!outcome.reply) return std::nullopt;
+  CandidateOutcome outcome = requests_.ask(candidate, request, Watchdog::kReferenceS);
+  const auto reply = read_reply(outcome, time_reply_from_json);
+  if (!reply || reply->kernel_ns.empty()) return std::nullopt;
   if (requests_.worker() == worker_) wall_s_.push_back(outcome.wall_s);
   worker_ = requests_.worker();
-  const Summary kernel = summarize(time_reply_from_json(*outcome.reply).kernel_ns);
+  const Summary kernel = summarize(reply->kernel_ns);
   store_.add_reference_sample(run_, kernel);
   return kernel.median_ns;
 }

@@ -27,6 +27,8 @@ constexpr int kPollMs = 50;  // Interval at which `stop` and the worker's memory
 constexpr double kMemoryShare = 0.75, kLeastMemoryBytes = 2.0 * (1 << 30);
 // A killed process lives on while its driver waits for a hung device.
 constexpr double kDeathDeadlineS = 10;
+// Far longer than what any compiler says of a kernel.
+constexpr std::size_t kMostAnswerBytes = std::size_t{64} << 20;
 
 void close_if_open(int& fd) {
   if (fd >= 0) ::close(fd);
@@ -41,6 +43,14 @@ bool write_all(int fd, std::string_view text) {
     text.remove_prefix(static_cast<std::size_t>(written));
   }
   return true;
+}
+
+/// Whether a reply has the form of one: an object, with a code and a message where it is an error.
+bool is_answer(const Json& reply) {
+  if (!reply.is_object()) return false;
+  const auto error = reply.find("error"), message = reply.find("message");
+  return error == reply.end() ||
+         (error->is_number_integer() && message != reply.end() && message->is_string());
 }
 
 }  // namespace
@@ -130,13 +140,18 @@ WorkerAnswer WorkerProcess::exchange(const Json& request, double deadline_s,
     return answer;
   }
   const double end_s = now_s() + deadline_s;
+  std::size_t searched = 0;  // bytes without an end of the line
   while (true) {
-    if (const std::size_t line_end = buffered_.find('\n'); line_end != std::string::npos) {
+    const std::size_t line_end = buffered_.find('\n', searched);
+    searched = buffered_.size();
+    if (line_end != std::string::npos) {
       answer.reply = Json::parse(buffered_.substr(0, line_end), nullptr, false);
       buffered_.erase(0, line_end + 1);
-      if (answer.reply.is_discarded()) {
+      if (!is_answer(answer.reply)) {
         end();
-        answer.message = "the worker's answer is not JSON";
+        answer.message = answer.reply.is_discarded()
+                             ? "the worker's answer is not JSON"
+                             : "the worker's answer has not the form of one";
       } else if (answer.reply.contains("error")) {
         answer.fate = WorkerFate::kRefused;
         answer.error = static_cast<ErrorCode>(answer.reply.at("error").get<int>());
@@ -146,6 +161,12 @@ WorkerAnswer WorkerProcess::exchange(const Json& request, double deadline_s,
       } else {
         answer.fate = WorkerFate::kAnswered;
       }
+      return answer;
+    }
+    if (buffered_.size() > kMostAnswerBytes) {
+      end();
+      answer.message =
+          fmt::format("the worker's answer is longer than {} MiB", kMostAnswerBytes >> 20);
       return answer;
     }
     const double left_s = end_s - now_s();
