@@ -183,8 +183,9 @@ GemmPlan plan_gemm(const Variant& v, const DeviceLimits& limits, const Problem& 
   // The kernel of a split-K variant writes partial sums without the epilogue and in their own type,
   // even where there is only one.
   const bool atomic = v.reduction == Reduction::kAtomic;
+  const bool own_type_is_c = q.types.c == DataType::kF32 && !is_8_bit(q.types.a);
   const bool reduced = parts > 1 || atomic || sums == SumsIn::kWorkspace ||
-                       (v.split_k > 1 && (any(q.epilogue) || q.types.c != DataType::kF32));
+                       (v.split_k > 1 && (any(q.epilogue) || !own_type_is_c));
   if (reduced) plan.part_elements = stored * q.batch * q.m * ld_partial;
   plan.clear_parts = atomic;
 

@@ -249,5 +249,16 @@ TEST(PackedFormat, DependsOnTheOperandAlone) {
   EXPECT_EQ(packing_share(few, decode, Operand::kA), 0);
 }
 
+TEST(PlanTest, SumsOfIntegersAreReducedToAFloatingPointCWhereNothingIsAdded) {
+  for (const char* types : {"u8", "i8", "f32"}) {
+    Problem p = packed_problem(5, 7, 128, Transpose::kNo, Transpose::kNo, 1, parse_types(types));
+    p.alpha = 0;
+    p.beta = 2;
+    const GemmPlan plan =
+        plan_gemm(with(register_point(), "split_k", "3"), lavapipe_limits(), p, own_buffers(p));
+    EXPECT_EQ(plan.reduces.empty(), p.types.a == DataType::kF32) << types;
+  }
+}
+
 }  // namespace
 }  // namespace rooftile
