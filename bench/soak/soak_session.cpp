@@ -206,8 +206,12 @@ SoakVerdict SoakSession::judge(const SoakCase& test, SoakOperands& operands,
     return verdict;
   }
   verdict.refused = outcome.message;
-  // A device that flushes denormals to zero is not as precise as a guard asks.
-  const bool imprecise = test.special == Special::kDenormals && test.tier == Asked::kDevice &&
+  // Where denormals are flushed to zero, or weights are rounded to float16, a device is not as
+  // precise as a guard asks. A call that forces it is then refused.
+  const Types& t = test.problem.types;
+  const bool less_precise =
+      test.special == Special::kDenormals || (quantized(t) && t.a == DataType::kF16);
+  const bool imprecise = less_precise && test.tier == Asked::kDevice &&
                          outcome.status == ROOFTILE_DEVICE_ERROR &&
                          outcome.message.starts_with("spot check: ");
   const bool right =
