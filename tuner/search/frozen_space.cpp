@@ -117,7 +117,8 @@ FrozenSpace frozen_space(const Store& store, const DeviceRecord& device, const P
     if (sample.purpose == SamplePurpose::kSearch)
       samples[sample.candidate].push_back(std::move(sample));
   for (const auto& [id, of_candidate] : samples)
-    space.points.push_back(summarized(store.candidate(id).value().variant, of_candidate));
+    if (const auto candidate = store.candidate(id))  // Of a damaged file it may not be there.
+      space.points.push_back(summarized(candidate->variant, of_candidate));
   std::ranges::sort(space.points, {}, [](const FrozenPoint& p) { return to_string(p.variant); });
   return space;
 }
