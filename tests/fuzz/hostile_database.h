@@ -19,6 +19,7 @@
 #include "tests/db/older_database.h"
 #include "tests/fuzz/fuzz.h"
 #include "tuner/problems/logged_problems.h"
+#include "tuner/search/frozen_space.h"
 #include "web/exchange/winners.h"
 
 namespace rooftile {
@@ -155,6 +156,10 @@ inline void read_device(const Store& store, RowId device) {
   for (RowId problem = 1; problem <= 2; ++problem) {
     read_or_refuse([&] { store.samples(device, problem); });
     read_or_refuse([&] { store.outcome(device, problem); });
+    read_or_refuse([&] {
+      for (const DeviceRecord& record : store.devices())
+        if (record.id == device) to_csv(frozen_space(store, record, packed_problem(37, 129, 65)));
+    });
     read_or_refuse([&] { store.transfer_samples(device, packed_problem(37, 129, 65), 8); });
     for (RowId candidate = 1; candidate <= 3; ++candidate) {
       read_or_refuse([&] { store.compiler_facts(device, candidate); });

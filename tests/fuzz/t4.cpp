@@ -1,5 +1,8 @@
 // Results in the format T4, of strangers. What is read can be imported.
-#include <sstream>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <string>
 
 #include "formats/t4_read.h"
 #include "generator/rules.h"
@@ -7,11 +10,16 @@
 
 int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t count) {
   using namespace rooftile;
+  static const int file = ::memfd_create("results.json", 0);
+  static const std::string path = "/proc/self/fd/" + std::to_string(file);
+  require(
+      ::ftruncate(file, 0) == 0 && ::pwrite(file, bytes, count, 0) == static_cast<ssize_t>(count),
+      "the file is written");
+  is_t4_file(path);
   read_or_refuse([&] {
-    std::istringstream text{std::string(text_of(bytes, count))};
-    const T4Results results = parse_t4(text, "file",
-                                       {.problem = packed_problem(3, 4, 5),
-                                        .device = [] { return DeviceProfile{.name = "device"}; }});
+    const T4Results results = read_t4(path, {.problem = packed_problem(3, 4, 5), .device = [] {
+                                               return DeviceProfile{.name = "device"};
+                                             }});
     for (const T4Result& result : results.results) {
       const Problem& p = results.problems.at(result.problem);
       const DeviceLimits& limits = results.devices.at(result.device).limits;
