@@ -162,6 +162,9 @@ int soak(const Options& options, const std::filesystem::path& folder) {
     const std::uint64_t seed = Random(options.seed * 0x10001 + piece).next();
     const std::string ended = run_in_child(
         report, [&] { run_piece(seed, options, until_s, folder); }, options.patience_s);
+    // Nothing has run: there is no device.
+    if (report.begun == 0 && (report.wrong[0] != '\0' || !ended.empty()))
+      fail(ErrorCode::kDevice, "{}", ended.empty() ? report.wrong : ended);
     totals.add(report);
     if (report.wrong[0] != '\0' || !ended.empty()) {
       ++totals.findings;
@@ -174,12 +177,21 @@ int soak(const Options& options, const std::filesystem::path& folder) {
   return totals.findings == 0 ? 0 : 1;
 }
 
+/// Throws kInvalidArgument for a line whose words do not go together.
+SoakCase case_of_line(const std::string& line) {
+  SoakCase test = parse_case(line);
+  if (!goes_together(test))
+    fail(ErrorCode::kInvalidArgument,
+         "such a case is not made, for its words do not go together: {}", line);
+  return test;
+}
+
 std::vector<SoakCase> cases_of_file(const std::string& name) {
   std::ifstream file(name);
   if (!file) fail(ErrorCode::kIo, "{}: cannot be read", name);
   std::vector<SoakCase> cases;
   for (std::string line; std::getline(file, line);)
-    if (!line.empty() && line.front() != '#') cases.push_back(parse_case(line));
+    if (!line.empty() && line.front() != '#') cases.push_back(case_of_line(line));
   if (cases.empty()) fail(ErrorCode::kInvalidArgument, "{}: no case", name);
   return cases;
 }
@@ -229,7 +241,8 @@ int main(int argc, char** argv) try {
   app.add_option("--replay-file", options.replay_file, "a file with a case in each line");
   CLI11_PARSE(app, argc, argv);
   const Folder folder;
-  if (!options.replay.empty()) return replay({parse_case(options.replay)}, options, folder.path());
+  if (!options.replay.empty())
+    return replay({case_of_line(options.replay)}, options, folder.path());
   if (!options.replay_file.empty())
     return replay(cases_of_file(options.replay_file), options, folder.path());
   return soak(options, folder.path());
