@@ -136,6 +136,8 @@ struct Totals {
 void print_finding(const std::string& line, const std::string& what, std::uint64_t piece,
                    const Options& options, const std::filesystem::path& folder) {
   constexpr int kMostTrials = 250;
+  constexpr double kMostS = 120;
+  const double start_s = now_s();
   fmt::print("FINDING {}\n  {}\n", what, line);
   const SoakCase test = parse_case(line);
   const std::string alone = wrong_of({test}, options, folder);
@@ -145,7 +147,8 @@ void print_finding(const std::string& line, const std::string& what, std::uint64
     const SoakCase small = shrunk(
         test,
         [&](const SoakCase& x) {
-          return kind_of(wrong_of({x}, options, folder)) == kind_of(alone);
+          return now_s() - start_s < kMostS &&
+                 kind_of(wrong_of({x}, options, folder)) == kind_of(alone);
         },
         kMostTrials);
     fmt::print("  {}\n  replay: {}\n", wrong_of({small}, options, folder), to_string(small));
