@@ -2,10 +2,31 @@
 
 #include <cmath>
 
+#include "core/error.h"
 #include "db/tables/records.h"
 
 namespace rooftile {
 namespace {
+
+/// A member that is a whole number. Others are refused, because a conversion of one that does not
+/// fit is undefined.
+class Whole {
+ public:
+  explicit Whole(const Json& json) : json_(json) {}
+  template <typename Integer>
+  operator Integer() const {  // NOLINT: it stands for the number.
+    return json_.get<Integer>();
+  }
+
+ private:
+  const Json& json_;
+};
+Whole whole(const Json& json, const char* name) {
+  const Json& value = json.at(name);
+  if (!value.is_number_integer())
+    fail(ErrorCode::kInvalidArgument, "'{}' of a message is no whole number", name);
+  return Whole(value);
+}
 
 Transpose transpose(const Json& json) {
   return json.get<bool>() ? Transpose::kYes : Transpose::kNo;
@@ -42,26 +63,27 @@ Json to_json(const Problem& p) {
 }
 
 Problem problem_from_json(const Json& json) {
-  return {.types = parse_types(json.at("type").get<std::string>()),
-          .m = json.at("m"),
-          .n = json.at("n"),
-          .k = json.at("k"),
-          .batch = json.at("batch"),
-          .trans_a = transpose(json.at("trans_a")),
-          .trans_b = transpose(json.at("trans_b")),
-          .lda = json.at("lda"),
-          .ldb = json.at("ldb"),
-          .ldc = json.at("ldc"),
-          .stride_a = json.at("stride_a"),
-          .stride_b = json.at("stride_b"),
-          .stride_c = json.at("stride_c"),
-          .alpha = json.at("alpha"),
-          .beta = json.at("beta"),
-          .epilogue = parse_epilogue(json.at("epilogue").get<std::string>()),
-          // Not there in what was written before problems had groups (bench/replay/).
-          .grouping = {.experts = json.value("experts", std::int64_t{0}),
-                       .groups = json.value("groups", std::int64_t{0}),
-                       .largest = json.value("largest", std::int64_t{0})}};
+  return {
+      .types = parse_types(json.at("type").get<std::string>()),
+      .m = whole(json, "m"),
+      .n = whole(json, "n"),
+      .k = whole(json, "k"),
+      .batch = whole(json, "batch"),
+      .trans_a = transpose(json.at("trans_a")),
+      .trans_b = transpose(json.at("trans_b")),
+      .lda = whole(json, "lda"),
+      .ldb = whole(json, "ldb"),
+      .ldc = whole(json, "ldc"),
+      .stride_a = whole(json, "stride_a"),
+      .stride_b = whole(json, "stride_b"),
+      .stride_c = whole(json, "stride_c"),
+      .alpha = json.at("alpha"),
+      .beta = json.at("beta"),
+      .epilogue = parse_epilogue(json.at("epilogue").get<std::string>()),
+      // Not there in what was written before problems had groups (bench/replay/).
+      .grouping = {.experts = json.contains("experts") ? std::int64_t{whole(json, "experts")} : 0,
+                   .groups = json.contains("groups") ? std::int64_t{whole(json, "groups")} : 0,
+                   .largest = json.contains("largest") ? std::int64_t{whole(json, "largest")} : 0}};
 }
 
 Json to_json(const Signature& s) {
@@ -92,7 +114,7 @@ Json to_json(const TimeRequest& r) {
 TimeRequest time_request_from_json(const Json& json) {
   return {.variant = parse_variant(json.at("variant").get<std::string>()),
           .problem = problem_from_json(json.at("problem")),
-          .samples = json.at("samples"),
+          .samples = whole(json, "samples"),
           .limit_ns = or_infinity(json.at("limit_ns")),
           .compute_units = json.at("compute_units"),
           .rotate_bytes = json.at("rotate_bytes"),
@@ -117,8 +139,8 @@ TimeReply time_reply_from_json(const Json& json) {
   return {.hash = json.at("hash"),
           .kernel_ns = json.at("kernel_ns"),
           .pack_ns = json.at("pack_ns"),
-          .retaken = json.at("retaken"),
-          .noisy = json.at("noisy"),
+          .retaken = whole(json, "retaken"),
+          .noisy = whole(json, "noisy"),
           .compile_ns = json.at("compile_ns"),
           .estimate_ns = json.at("estimate_ns"),
           .statistics = parse_statistics(json.at("statistics").dump()),
@@ -151,7 +173,7 @@ Json to_json(const CounterReadings& readings) {
 }
 
 CounterReadings counter_readings_from_json(const Json& json) {
-  CounterReadings readings{.passes = json.at("passes")};
+  CounterReadings readings{.passes = whole(json, "passes")};
   for (const Json& c : json.at("counters"))
     readings.counters.push_back({.name = c.at("name"),
                                  .category = c.at("category"),
@@ -172,7 +194,7 @@ Json to_json(const Certificate& c) {
 Certificate certificate_from_json(const Json& json) {
   return {.passed = json.at("passed"),
           .detail = json.at("detail"),
-          .cases = json.at("cases"),
+          .cases = whole(json, "cases"),
           .worst_ratio = or_infinity(json.at("worst_ratio"))};
 }
 
@@ -190,7 +212,7 @@ Json to_json(const std::vector<Figure>& figures) {
 std::vector<Figure> figures_from_json(const Json& json) {
   std::vector<Figure> figures;
   for (const Json& f : json)
-    figures.push_back({f.at("name"), f.at("unit"), f.at("value"), f.at("mad"), f.at("count")});
+    figures.push_back({f.at("name"), f.at("unit"), f.at("value"), f.at("mad"), whole(f, "count")});
   return figures;
 }
 
