@@ -201,9 +201,9 @@ std::string short_name(const Variant& v) {
   if (v.unroll_k > 1) text += fmt::format(" u{}", v.unroll_k);
   if (v.vector_width_a > 1 || v.vector_width_b > 1)
     text += fmt::format(" v{}/{}", v.vector_width_a, v.vector_width_b);
-  const auto path = [](LoadPath x) { return Names<LoadPath>::kText[static_cast<std::size_t>(x)]; };
+  const auto word = [](auto x) { return Names<decltype(x)>::kText[static_cast<std::size_t>(x)]; };
   if (v.load_path_a != LoadPath::kBuffer || v.load_path_b != LoadPath::kBuffer)
-    text += fmt::format(" {}/{}", path(v.load_path_a), path(v.load_path_b));
+    text += fmt::format(" {}/{}", word(v.load_path_a), word(v.load_path_b));
   if (v.packed_a == Packed::kYes || v.packed_b == Packed::kYes)
     text += fmt::format(" packed {}{}", v.packed_a == Packed::kYes ? "a" : "",
                         v.packed_b == Packed::kYes ? "b" : "");
@@ -214,6 +214,12 @@ std::string short_name(const Variant& v) {
         fmt::format(" split {}{}", v.split_k, v.reduction == Reduction::kAtomic ? " atomic" : "");
   if (v.stages > 1) text += fmt::format(" {} stages", v.stages);
   if (v.edge == Edge::kExact) text += " exact";
+  const bool is_staged = v.family == Family::kTiled || matrix;
+  if (v.stage != Stage::kNone && !is_staged) text += fmt::format(" stage={}", word(v.stage));
+  if (v.shared_pad > 0) text += fmt::format(" shared_pad={}", v.shared_pad);
+  if (v.raster != Raster::kRow) text += fmt::format(" raster={}", word(v.raster));
+  if (v.optimization != Optimization::kZero)
+    text += fmt::format(" optimization={}", word(v.optimization));
   return text;
 }
 

@@ -103,8 +103,8 @@ using ParameterSettings = std::vector<std::pair<std::string, std::string>>;
 ParameterSettings parse_settings(std::string_view text);
 /// Returns v with these values. Throws as set_parameter does.
 Variant with_settings(Variant v, const ParameterSettings& settings);
-/// A name that is short enough for a table: "tiled 64x64x16 4x4 v4". It leaves out most parameters
-/// that have their defaults.
+/// A name for tables, "tiled 64x64x16 4x4 v4/4", without what has its default and the subgroup's
+/// size: among kernels of one subgroup size and one device no two have the same name.
 std::string short_name(const Variant& v);
 
 std::string_view name(Family family);

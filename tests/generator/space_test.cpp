@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <rapidcheck/gtest.h>
 
+#include <map>
 #include <set>
 
 #include "generator/family_defaults.h"
@@ -24,6 +25,19 @@ TEST(Space, HoldsLegalVariantsOnceEach) {
     EXPECT_EQ(std::set(texts.begin(), texts.end()).size(), texts.size());
     for (const std::string& text : texts)
       EXPECT_EQ(reason(parse_variant(text), limits), "") << text;
+  }
+}
+
+TEST(Space, GivesNoTwoKernelsOfOneSubgroupSizeTheSameShortName) {
+  for (const DeviceLimits& limits :
+       {minimum_limits(), lavapipe_limits(), discrete_limits(), variable_limits(), matrix_limits(),
+        workgroup_matrix_limits()}) {
+    std::map<std::pair<std::string, int>, std::string> named;
+    for (const Variant& v : legal_variants(limits)) {
+      const auto [other, is_new] =
+          named.try_emplace({short_name(v), v.subgroup_size}, to_string(v));
+      EXPECT_TRUE(is_new) << short_name(v) << ":\n" << to_string(v) << "\n" << other->second;
+    }
   }
 }
 

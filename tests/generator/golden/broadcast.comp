@@ -1,5 +1,5 @@
 #version 450
-// Rooftile broadcast 16x64 16x8 u8 v4/4 texel/texel packed ab: f32; A not transposed and packed, B not transposed and packed.
+// Rooftile broadcast 16x64 16x8 u8 v4/4 texel/texel packed ab stage=subgroup raster=column: f32; A not transposed and packed, B not transposed and packed.
 // A workgroup of 8 invocations computes 16 x 64 elements of C, an invocation 16 x 8.
 // family=broadcast tile_m=16 tile_n=64 tile_k=1 reg_m=16 reg_n=8 subgroup_m=0 subgroup_n=0 matrix_m=0 matrix_n=0 matrix_k=0 scope=subgroup vector_width_a=4 vector_width_b=4 load_path_a=texel load_path_b=texel stage=subgroup stages=1 shared_pad=0 unroll_k=8 dot=1 split_k=1 reduction=ordered tile_batch=1 raster=column packed_a=yes packed_b=yes edge=masked subgroup_size=8 optimization=zero
 #define TILE_M 16

@@ -1,5 +1,5 @@
 #version 450
-// Rooftile matrix 64x64x32 32x32 of 16x16x16 u16 v4/4: f16; A not transposed, B not transposed.
+// Rooftile matrix 64x64x32 32x32 of 16x16x16 u16 v4/4 shared_pad=8: f16; A not transposed, B not transposed.
 // A workgroup of 128 invocations computes 64 x 64 elements of C, a subgroup 32 x 32.
 // family=matrix tile_m=64 tile_n=64 tile_k=32 reg_m=1 reg_n=1 subgroup_m=32 subgroup_n=32 matrix_m=16 matrix_n=16 matrix_k=16 scope=subgroup vector_width_a=4 vector_width_b=4 load_path_a=buffer load_path_b=buffer stage=shared stages=1 shared_pad=8 unroll_k=16 dot=1 split_k=1 reduction=ordered tile_batch=1 raster=row packed_a=no packed_b=no edge=masked subgroup_size=32 optimization=zero
 #define TILE_M 64

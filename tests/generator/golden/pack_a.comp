@@ -1,5 +1,5 @@
 #version 450
-// Rooftile pack A: panels of 16 x 8 for the kernel 'broadcast 16x64 16x8 u8 v4/4 texel/texel packed ab'.
+// Rooftile pack A: panels of 16 x 8 for the kernel 'broadcast 16x64 16x8 u8 v4/4 texel/texel packed ab stage=subgroup raster=column'.
 #define PANEL_ROWS 16
 #define GROUP_K 8
 #define PAD_K 8

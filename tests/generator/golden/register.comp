@@ -1,5 +1,5 @@
 #version 450
-// Rooftile register 8x32 4x4 u4 v4/4: f32; A not transposed, B not transposed.
+// Rooftile register 8x32 4x4 u4 v4/4 raster=column: f32; A not transposed, B not transposed.
 // A workgroup of 16 invocations computes 8 x 32 elements of C, an invocation 4 x 4.
 // family=register tile_m=8 tile_n=32 tile_k=1 reg_m=4 reg_n=4 subgroup_m=0 subgroup_n=0 matrix_m=0 matrix_n=0 matrix_k=0 scope=subgroup vector_width_a=4 vector_width_b=4 load_path_a=buffer load_path_b=buffer stage=none stages=1 shared_pad=0 unroll_k=4 dot=1 split_k=1 reduction=ordered tile_batch=1 raster=column packed_a=no packed_b=no edge=masked subgroup_size=0 optimization=zero
 #define TILE_M 8

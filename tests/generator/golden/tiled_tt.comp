@@ -1,5 +1,5 @@
 #version 450
-// Rooftile tiled 64x32x16 4x4 u8 v4/4 2 stages: f32; A transposed, B transposed.
+// Rooftile tiled 64x32x16 4x4 u8 v4/4 2 stages shared_pad=4: f32; A transposed, B transposed.
 // A workgroup of 128 invocations computes 64 x 32 elements of C, an invocation 4 x 4.
 // family=tiled tile_m=64 tile_n=32 tile_k=16 reg_m=4 reg_n=4 subgroup_m=0 subgroup_n=0 matrix_m=0 matrix_n=0 matrix_k=0 scope=subgroup vector_width_a=4 vector_width_b=4 load_path_a=buffer load_path_b=buffer stage=shared stages=2 shared_pad=4 unroll_k=8 dot=1 split_k=1 reduction=ordered tile_batch=1 raster=row packed_a=no packed_b=no edge=masked subgroup_size=0 optimization=zero
 #define TILE_M 64

@@ -1,5 +1,5 @@
 #version 450
-// Rooftile vector 4x16x32 4x2 u4 v4/4: f32; A not transposed, B not transposed.
+// Rooftile vector 4x16x32 4x2 u4 v4/4 stage=shared: f32; A not transposed, B not transposed.
 // A workgroup of 64 invocations computes 4 x 16 elements of C, an invocation 4 x 2.
 // 8 invocations share a block of C and divide k.
 // family=vector tile_m=4 tile_n=16 tile_k=32 reg_m=4 reg_n=2 subgroup_m=0 subgroup_n=0 matrix_m=0 matrix_n=0 matrix_k=0 scope=subgroup vector_width_a=4 vector_width_b=4 load_path_a=buffer load_path_b=buffer stage=shared stages=1 shared_pad=0 unroll_k=4 dot=1 split_k=1 reduction=ordered tile_batch=1 raster=row packed_a=no packed_b=no edge=masked subgroup_size=0 optimization=zero
