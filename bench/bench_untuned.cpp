@@ -6,18 +6,18 @@
 #include <algorithm>
 #include <vector>
 
+#include "bench/contests/kernel_turn.h"
 #include "core/error.h"
 #include "core/numbers/statistics.h"
 #include "generator/priors/untuned_kernel.h"
 #include "runtime/device/device.h"
 #include "runtime/kernel/staging.h"
-#include "tuner/worker/measure.h"
 
 namespace rooftile {
 namespace {
 
 constexpr std::int64_t kLargeSide = 4096;
-constexpr double kLongestNs = 4e9, kRotatedBytes = 64e6;
+constexpr double kRotatedBytes = 64e6;
 
 struct Contestant {
   Prior kernel;
@@ -34,15 +34,7 @@ std::vector<Contestant> contestants_for(const DeviceProfile& device, const Probl
 }
 
 void take_turn(Measurer& measurer, const Problem& p, Contestant& contestant) try {
-  const TimeReply reply = measurer.time({.variant = contestant.kernel.variant,
-                                         .problem = p,
-                                         .samples = 1,
-                                         .limit_ns = kLongestNs,
-                                         .rotate_bytes = kRotatedBytes});
-  if (reply.kernel_ns.empty())
-    contestant.failure = fmt::format("would take {:.1f} s", reply.estimate_ns * 1e-9);
-  else
-    contestant.ns.push_back(reply.kernel_ns.front() + reply.pack_ns);
+  contestant.ns.push_back(turn_ns(measurer, contestant.kernel.variant, p, kRotatedBytes));
 } catch (const Error& error) {
   contestant.failure = error.what();
 }

@@ -11,18 +11,18 @@
 
 #include "bench/baselines/baseline.h"
 #include "bench/baselines/baseline_turns.h"
+#include "bench/contests/kernel_turn.h"
 #include "core/error.h"
 #include "core/numbers/statistics.h"
 #include "generator/priors/untuned_kernel.h"
 #include "runtime/device/device.h"
 #include "runtime/kernel/staging.h"
 #include "runtime/verify/random_operand.h"
-#include "tuner/worker/measure.h"
 
 namespace rooftile {
 namespace {
 
-constexpr double kLongestNs = 4e9, kRotatedBytes = 128e6;
+constexpr double kRotatedBytes = 128e6;
 constexpr const char* kReference = "f32";
 
 /// One type in ggml, which holds one problem at a time.
@@ -108,15 +108,7 @@ std::vector<Contestant> contestants(const DeviceProfile& device, const Setting& 
 
 void take_turn(Measurer& measurer, Contestant& contestant) try {
   if (contestant.ggml) return contestant.ns.push_back(contestant.ggml->rounds->next_ns());
-  const TimeReply reply = measurer.time({.variant = contestant.kernel,
-                                         .problem = contestant.problem,
-                                         .samples = 1,
-                                         .limit_ns = kLongestNs,
-                                         .rotate_bytes = kRotatedBytes});
-  if (reply.kernel_ns.empty())
-    contestant.failure = fmt::format("would take {:.1f} s", reply.estimate_ns * 1e-9);
-  else
-    contestant.ns.push_back(reply.kernel_ns.front() + reply.pack_ns);
+  contestant.ns.push_back(turn_ns(measurer, contestant.kernel, contestant.problem, kRotatedBytes));
 } catch (const Error& error) {
   contestant.failure = error.what();
 }

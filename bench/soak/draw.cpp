@@ -97,7 +97,8 @@ SoakCase CaseSource::session(bool drop_in) {
     if (drop_in) {
       test.tuned = {.trans_a = test.tuned.trans_a, .trans_b = test.tuned.trans_b};
       test.way = Way::kFortran;
-      test.tier = any_of<Asked>({Asked::kDevice, Asked::kDevice, Asked::kAuto, Asked::kHost});
+      test.tier = any_of<TierChoice>(
+          {TierChoice::kDevice, TierChoice::kDevice, TierChoice::kAuto, TierChoice::kHost});
     }
     const std::vector<Variant>& family = families_.at(any_of(names));
     for (int attempt = 0; attempt < kAttempts; ++attempt) {
@@ -227,8 +228,9 @@ void CaseSource::draw_way(SoakCase& test) {
   test.original = one_in(2);
   test.layout =
       one_in(3) && !quantized(p.types) && !is_grouped(p) ? Layout::kColumnMajor : Layout::kRowMajor;
-  test.tier = one_in(3) ? any_of<Asked>({Asked::kAuto, Asked::kHost, Asked::kHost1, Asked::kHost64})
-                        : Asked::kDevice;
+  test.tier = one_in(3) ? any_of<TierChoice>({TierChoice::kAuto, TierChoice::kHost,
+                                              TierChoice::kHost1, TierChoice::kHost64})
+                        : TierChoice::kDevice;
   if (test.way == Way::kPackedResident || test.way == Way::kPacked) {
     if (test.packed == Operand::kA) test.problem.stride_a = 0;
     if (test.packed == Operand::kB && !is_grouped(p)) test.problem.stride_b = 0;
@@ -271,7 +273,6 @@ SoakCase CaseSource::next(const SoakCase& session) {
   const bool drop_in = session.way == Way::kFortran;
   while (true) {
     SoakCase test = session;
-    test.tuned = session.tuned;
     const Signature s = drop_in || !one_in(6) ? session.tuned : other_;
     Problem& p = test.problem;
     p = {.types = s.types, .trans_a = s.trans_a, .trans_b = s.trans_b, .epilogue = s.epilogue};
@@ -311,14 +312,14 @@ bool goes_together(const SoakCase& test) {
   }
   const bool on_device =
       test.way == Way::kResident || test.way == Way::kList || test.way == Way::kPackedResident;
-  const bool drop_in = test.way == Way::kFortran || test.way == Way::kCblas;
+  const bool drop_in = is_drop_in(test.way);
   const bool packs = test.way == Way::kPacked || test.way == Way::kPackedResident;
   // Experts without elements are not packed.
   if (packs && is_grouped(p) && (p.n == 0 || p.k == 0)) return false;
   if (packs && !is_grouped(p) && (test.packed == Operand::kA ? p.stride_a : p.stride_b) != 0)
     return false;
   // These ways have no tiers, or have them from the environment.
-  if (on_device && test.tier != Asked::kAuto && test.tier != Asked::kDevice) return false;
+  if (on_device && test.tier != TierChoice::kAuto && test.tier != TierChoice::kDevice) return false;
   if (p.batch < 1 || p.m < 0 || p.n < 0 || p.k < 0 || (p.batch > 1 && p.stride_c < 1)) return false;
   if (test.way == Way::kPointers && (quantized(p.types) || is_grouped(p))) return false;
   switch (test.alias) {

@@ -17,12 +17,18 @@ constexpr std::array<std::string_view, 4> kSpecialNames = {"nothing", "denormals
                                                            "nan"},
                                           kAliasNames = {"none", "ab", "residual", "c_in_a"};
 constexpr std::array<std::string_view, 3> kHostNames = {"slow", "even", "fast"};
-constexpr std::array<std::string_view, 5> kTierNames = {"auto", "device", "host", "host1",
-                                                        "host64"},
-                                          kAccuracyNames = {"default", "relaxed", "standard",
+constexpr std::array<std::string_view, 5> kAccuracyNames = {"default", "relaxed", "standard",
                                                             "high", "exact64"};
 constexpr std::array<std::string_view, 2> kLayoutNames = {"row", "column"},
                                           kOperandNames = {"a", "b"};
+// Leading dimensions and strides, by their words in a line.
+constexpr std::array<std::pair<const char*, std::int64_t Problem::*>, 6> kStrides = {
+    {{"lda", &Problem::lda},
+     {"ldb", &Problem::ldb},
+     {"ldc", &Problem::ldc},
+     {"stride_a", &Problem::stride_a},
+     {"stride_b", &Problem::stride_b},
+     {"stride_c", &Problem::stride_c}}};
 constexpr float kLow = -0.75f, kHigh = 1.5f;  // of a clamp
 
 template <typename Enum>
@@ -124,12 +130,7 @@ Problem parse_problem(Words& words, const std::vector<Group>& groups) {
   const auto experts = words.number<std::int64_t>("experts", 0);
   if (experts > 0) p.grouping = grouping_of(groups, experts);
   p = smallest(p);
-  for (const auto& [word, member] : {std::pair{"lda", &Problem::lda},
-                                     {"ldb", &Problem::ldb},
-                                     {"ldc", &Problem::ldc},
-                                     {"stride_a", &Problem::stride_a},
-                                     {"stride_b", &Problem::stride_b},
-                                     {"stride_c", &Problem::stride_c}})
+  for (const auto& [word, member] : kStrides)
     p.*member = words.number<std::int64_t>(word, p.*member);
   p.alpha = words.number<float>("alpha", 1);
   p.beta = words.number<float>("beta", 0);
@@ -143,12 +144,7 @@ std::string to_string_of_problem(const Problem& p) {
                                  letter(p.trans_a), letter(p.trans_b), p.m, p.n, p.k);
   if (p.batch != 1) text += fmt::format(" batch={}", p.batch);
   const Problem least = smallest(p);
-  for (const auto& [word, member] : {std::pair{"lda", &Problem::lda},
-                                     {"ldb", &Problem::ldb},
-                                     {"ldc", &Problem::ldc},
-                                     {"stride_a", &Problem::stride_a},
-                                     {"stride_b", &Problem::stride_b},
-                                     {"stride_c", &Problem::stride_c}})
+  for (const auto& [word, member] : kStrides)
     if (p.*member != least.*member) text += fmt::format(" {}={}", word, p.*member);
   if (p.alpha != 1) text += fmt::format(" alpha={}", p.alpha);
   if (p.beta != 0) text += fmt::format(" beta={}", p.beta);
@@ -169,7 +165,7 @@ std::string to_string(const SoakCase& test) {
   if (is_grouped(test.problem)) text += fmt::format(" experts={}", test.problem.grouping.experts);
   if (!test.groups.empty()) text += fmt::format(" groups={}", to_string(test.groups));
   add("layout", kLayoutNames, test.layout, plain.layout);
-  add("tier", kTierNames, test.tier, plain.tier);
+  add("tier", tier_choice_names(), test.tier, plain.tier);
   add("accuracy", kAccuracyNames, test.accuracy, plain.accuracy);
   add("special", kSpecialNames, test.special, plain.special);
   add("alias", kAliasNames, test.alias, plain.alias);
@@ -200,7 +196,7 @@ SoakCase parse_case(std::string_view line) {
   test.groups = parse_groups(words.take("groups", ""));
   test.problem = parse_problem(words, test.groups);
   test.layout = words.one_of("layout", kLayoutNames, test.layout);
-  test.tier = words.one_of("tier", kTierNames, test.tier);
+  test.tier = words.one_of("tier", tier_choice_names(), test.tier);
   test.accuracy = words.one_of("accuracy", kAccuracyNames, test.accuracy);
   test.special = words.one_of("special", kSpecialNames, test.special);
   test.alias = words.one_of("alias", kAliasNames, test.alias);

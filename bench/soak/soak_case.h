@@ -12,6 +12,7 @@
 #include "core/problem.h"
 #include "core/variant.h"
 #include "generator/signature.h"
+#include "runtime/call/call.h"
 
 namespace rooftile {
 
@@ -28,6 +29,9 @@ enum class Way : std::uint8_t {
   kCblas,
   kKernel
 };
+/// Whether the call goes through a symbol of the drop-in.
+inline bool is_drop_in(Way way) { return way == Way::kFortran || way == Way::kCblas; }
+
 /// Special values in A, B and a C that is read.
 enum class Special : std::uint8_t { kNothing, kDenormals, kInfinities, kNan };
 /// kAB: A and B are the same memory. kResidual: C is its own residual. kCInA: C begins inside of A,
@@ -35,7 +39,6 @@ enum class Special : std::uint8_t { kNothing, kDenormals, kInfinities, kNan };
 enum class Alias : std::uint8_t { kNone, kAB, kResidual, kCInA };
 /// What the calibration in the database says of the host, for the tier AUTO.
 enum class HostSpeed : std::uint8_t { kSlow, kEven, kFast };
-enum class Asked : std::uint8_t { kAuto, kDevice, kHost, kHost1, kHost64 };
 enum class Accuracy : std::uint8_t { kDefault, kRelaxed, kStandard, kHigh, kExact64 };
 
 struct SoakCase {
@@ -46,7 +49,7 @@ struct SoakCase {
   Problem problem = {};  ///< Row-major.
   std::vector<Group> groups = {};
   Layout layout = Layout::kRowMajor;  ///< As the caller states it.
-  Asked tier = Asked::kDevice;
+  TierChoice tier = TierChoice::kDevice;
   Accuracy accuracy = Accuracy::kDefault;
   bool scan = false, spots = false, deterministic = false;
   Special special = Special::kNothing;

@@ -58,7 +58,7 @@ void write_database(const std::filesystem::path& file, const DeviceProfile& devi
 
 /// Whether a call may be refused: what was asked for cannot be, or only the device may compute.
 bool may_be_refused(const SoakCase& test) {
-  const bool only_device = test.tier == Asked::kDevice || test.way == Way::kResident ||
+  const bool only_device = test.tier == TierChoice::kDevice || test.way == Way::kResident ||
                            test.way == Way::kList || test.way == Way::kPackedResident ||
                            (test.way == Way::kPacked && !test.original);
   const bool strict = test.accuracy == Accuracy::kHigh || test.accuracy == Accuracy::kExact64 ||
@@ -75,12 +75,10 @@ void expect_ok(rooftile_status status, const char* what) {
 }
 
 bool share_session(const SoakCase& x, const SoakCase& y) {
-  const auto drop_in = [](const SoakCase& test) {
-    return test.way == Way::kFortran || test.way == Way::kCblas;
-  };
+  const bool drop_in = is_drop_in(x.way);
   return x.tuned == y.tuned && x.kernel == y.kernel && x.host == y.host &&
-         x.deterministic == y.deterministic && drop_in(x) == drop_in(y) &&
-         (!drop_in(x) || x.tier == y.tier);
+         x.deterministic == y.deterministic && drop_in == is_drop_in(y.way) &&
+         (!drop_in || x.tier == y.tier);
 }
 
 SoakSession::SoakSession(const SoakCase& first, const DeviceProfile& device,
@@ -90,10 +88,10 @@ SoakSession::SoakSession(const SoakCase& first, const DeviceProfile& device,
   for (const char* part : {"", "-wal", "-shm"}) std::filesystem::remove(file.string() + part);
   write_database(file, device, first);
   ::setenv("ROOFTILE_CACHE", (folder / "cache").c_str(), 1);
-  if (first.way == Way::kFortran || first.way == Way::kCblas) {
-    constexpr std::array<const char*, 5> kTiers = {"auto", "device", "host", "host1", "host64"};
+  if (is_drop_in(first.way)) {
+    const std::string tier(tier_choice_names()[static_cast<std::size_t>(first.tier)]);
     ::setenv("ROOFTILE_DB", file.c_str(), 1);
-    ::setenv("ROOFTILE_TIER", kTiers[static_cast<std::size_t>(first.tier)], 1);
+    ::setenv("ROOFTILE_TIER", tier.c_str(), 1);
     return;
   }
   rooftile_options options = {.struct_size = sizeof options,
@@ -214,7 +212,7 @@ SoakVerdict SoakSession::judge(const SoakCase& test, SoakOperands& operands,
   const Types& t = test.problem.types;
   const bool less_precise =
       test.special == Special::kDenormals || (quantized(t) && t.a == DataType::kF16);
-  const bool imprecise = less_precise && test.tier == Asked::kDevice &&
+  const bool imprecise = less_precise && test.tier == TierChoice::kDevice &&
                          outcome.status == ROOFTILE_DEVICE_ERROR &&
                          outcome.message.starts_with("spot check: ");
   const bool right =
