@@ -60,7 +60,8 @@ bool ProblemTuner::undecided() const {
 }
 
 bool ProblemTuner::settled() const {
-  return stored_ && before_ && !undecided() && !search_->tried_now() && !search_->is_exhaustive();
+  return stored_ && before_ && !undecided() && !search_->measured_now() &&
+         !search_->is_exhaustive();
 }
 
 SearchCourse* ProblemTuner::course() {

@@ -215,6 +215,7 @@ std::optional<std::vector<double>> Search::measure(std::size_t index, int sample
                                            .spilled = spilled,
                                            .prepacked = timed_prepacked(candidate)});
   if (!reply) return std::nullopt;
+  candidate.measured_now = true;
   std::ranges::copy(reply->kernel_ns, std::back_inserter(samples_of(candidate)));
   candidate.pack_ns = reply->pack_ns;
   candidate.compile_ns = reply->compile_ns;
@@ -260,7 +261,9 @@ std::size_t Search::tried() const {
       candidates_, [](const Candidate& c) { return c.tried || c.tried_before; }));
 }
 
-bool Search::tried_now() const { return std::ranges::any_of(candidates_, &Candidate::tried_now); }
+bool Search::measured_now() const {
+  return std::ranges::any_of(candidates_, &Candidate::measured_now);
+}
 
 // Until a candidate is timed with operands packed before, its times in calls that pack stand in.
 // They are the shorter ones, so that it reaches the finals.

@@ -29,6 +29,7 @@ struct Candidate {
   bool tried = false;
   bool tried_before = false;  ///< In an earlier run; it may have failed there.
   bool tried_now = false;     ///< In this run, so that the worker has compiled it.
+  bool measured_now = false;  ///< In this run, with times: it was not too slow to be timed.
   bool trusted = false;       ///< Measured even if its registers spill.
   /// Timed in turns with the other finalists: of calls, and of calls with an operand packed before.
   bool finalist = false, prepacked_finalist = false;
@@ -94,7 +95,7 @@ class Search {
 
   /// Number of candidates that were measured or failed, in this run or an earlier one.
   std::size_t tried() const;
-  bool tried_now() const;  ///< Whether any candidate was measured in this run.
+  bool measured_now() const;  ///< Whether this run has times of any candidate.
   /// Whether packing takes so much of the candidates' time that the objectives differ.
   bool packing_matters() const;
   /// Returns measured candidates, the fastest call first; among equals the one that compiles

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 from conftest import PROGRAM
-from tuned_device import OTHER_SIZES, SHORT, SIZES, count
+from tuned_device import OTHER_SIZES, SHORT, SIZES, SOME, count
 
 
 def test_tune_prints_the_winners(tuned_folder):
@@ -105,7 +105,14 @@ def test_explain_multiplies_seven_factors(tuned):
 
 
 def test_a_finished_problem_is_not_tuned_again(tuned):
-    run = tuned.run("tune", *SIZES, "--budget", "40s", "--json")
+    timed = ("SELECT count(DISTINCT candidate_id) FROM samples WHERE purpose = 'search' AND run_id = "
+             "(SELECT max(id) FROM runs)")
+    # A kernel that a busy machine made too slow to be timed may be timed by one more run.
+    for _ in range(4):
+        run = tuned.run("tune", *SIZES, *SOME, "--budget", "40s", "--json")
+        if count(tuned, timed) <= 1:
+            break
+    assert count(tuned, timed) <= 1, "only the winner is timed, beside the host"
     [device] = json.loads(run.stdout)["devices"]
     assert not device["out_of_budget"] and not device["interrupted"] and device["not_begun"] == []
     [problem] = device["problems"]
