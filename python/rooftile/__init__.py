@@ -5,7 +5,7 @@
 array([[3., 3.],
        [3., 3.]], dtype=float32)
 """
-from ._default import default_session, explain, last_decision, matmul
+from ._default import default_session, explain, last_decision, matmul, matmul_grouped
 from ._library import version
 from .device_array import DeviceArray
 from .epilogue import Epilogue
@@ -18,5 +18,5 @@ from .tools import Tuned, devices, report, tune
 from .weights import Packed, Quantized
 
 __all__ = ["Decision", "DeviceArray", "Epilogue", "Error", "GgufFile", "InvalidArgument", "OutOfMemory", "Packed", "Quantized", "Session",
-           "Tuned", "default_session", "devices", "explain", "last_decision", "load_ipython_extension", "matmul", "numpy_patch", "quantize",
-           "report", "tune", "unload_ipython_extension", "version"]
+           "Tuned", "default_session", "devices", "explain", "last_decision", "load_ipython_extension", "matmul", "matmul_grouped",
+           "numpy_patch", "quantize", "report", "tune", "unload_ipython_extension", "version"]

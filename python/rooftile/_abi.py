@@ -1,6 +1,6 @@
-"""The C ABI of include/rooftile/ (rooftile.h, resident.h, packed.h, numpy.h) as ctypes structures, whose fields are described there."""
+"""The C ABI of include/rooftile/ (rooftile.h, resident.h, grouped.h, packed.h, numpy.h) as ctypes structures, whose fields are described there."""
 import ctypes
-from typing import Any, Dict, List, Tuple, Union
+from typing import Any, Dict, List, Optional, Tuple, Union
 
 TIERS: Dict[str, int] = {"auto": 0, "device": 1, "host": 2, "host1": 3, "host64": 4}
 TIER_NAMES = (*TIERS, "split")  # As an answer: several devices or the host, where ROOFTILE_DEVICES allows it.
@@ -13,6 +13,20 @@ BLOCK_FORMATS: Dict[str, int] = {"q4_0": 1, "q5_0": 2, "q8_0": 3, "q4_k": 4, "q5
 F32, F16, BF16, I8, I32, U8 = range(6)
 TYPE_NAMES = ("float32", "float16", "bfloat16", "int8", "int32", "uint8")
 ITEM_SIZES = (4, 2, 2, 1, 4, 1)
+OPERANDS, RESULTS = (F32, F16, BF16, I8, U8), (F32, F16, BF16, I32)
+# What arguments may hold, by their names in messages; others may hold all types.
+_TYPES: Dict[str, Tuple[int, ...]] = {"a": OPERANDS, "b": OPERANDS, "out": RESULTS, "c": RESULTS, "scales": (F32, F16),
+                                      **dict.fromkeys(("bias", "row_scale", "column_scale", "residual"), (F32,))}
+
+
+def check_type(argument: str, kind: Optional[int], held: str, hint: str = "") -> int:
+    """The type if the argument may have it. held: how the message tells what the argument holds; kind None: no type of ours.
+    Errors: TypeError that names the types that the argument may have."""
+    legal = _TYPES.get(argument, range(len(TYPE_NAMES)))
+    if kind is None or kind not in legal:
+        names = [TYPE_NAMES[i] for i in legal]
+        raise TypeError(f"{argument} {held}, which is {'not' if len(names) == 1 else 'none of'} {', '.join(names)}{hint}")
+    return kind
 
 FOREVER = 2**64 - 1
 
@@ -109,6 +123,15 @@ class ResidentOperands(Structure):
                 ("workspace_bytes", ctypes.c_size_t)]
 
 
+class Groups(Structure):
+    _fields_ = _fields("size struct_size; i64 count experts; pointer rows experts_of_groups; i64 stride_columns")
+
+
+class GroupedOperands(Structure):
+    _fields_ = [*_fields("size struct_size; pointer operands"),
+                *[(name, Place) for name in ("rows", "experts_of_groups", "status")]]
+
+
 class NumpyArgs(Structure):
     _fields_ = _fields("size struct_size; pointer original context; i64 least")
 
@@ -122,6 +145,7 @@ _ARGUMENTS: Dict[str, List[Any]] = {
     "rooftile_resident_finish": [_P, _U64],
     "rooftile_list_create": [_P, _P], "rooftile_list_gemm": [_P, _P, _P], "rooftile_list_run": [_P, _P],
     "rooftile_list_release": [_P],
+    "rooftile_grouped_gemm": [_P, _P, _P], "rooftile_list_grouped_gemm": [_P, _P, _P, _P],
     "rooftile_numpy_route": [_P, _P, _P],
     "rooftile_pack": [_P, _P, _P], "rooftile_packed_query": [_P, _P], "rooftile_packed_release": [_P],
 }

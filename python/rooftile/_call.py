@@ -4,7 +4,7 @@ import math
 from typing import Any, List, NamedTuple, Optional, Tuple, Union
 
 from . import _abi
-from ._abi import F32, I8, I32, TYPE_NAMES, U8
+from ._abi import F32, I8, I32, RESULTS, TYPE_NAMES, U8
 from ._layout import Operand, as_stored, operand_of, place_batch
 from ._result import new_result
 from ._shapes import Shape, broadcast, count, overlaps_itself, text
@@ -48,7 +48,7 @@ class Call:
         return self.result
 
 
-def _number(name: str, value: Any) -> float:
+def number_of(name: str, value: Any) -> float:
     try:
         number = float(value)
     except (TypeError, ValueError):
@@ -66,21 +66,16 @@ def _promoted(view: View, name: str, axis: int) -> View:
     return view.reshaped((1, size), (0, step)) if axis == 0 else view.reshaped((size, 1), (step, 0))
 
 
-def _check_types(a: View, b: Union[View, Quantized]) -> None:
-    if a.type == I32 or isinstance(b, View) and b.type == I32:
-        raise TypeError(f"{'a' if a.type == I32 else 'b'} is int32; products are of {', '.join(TYPE_NAMES[t] for t in (0, 1, 2, 3, 5))}")
-    if isinstance(b, View) and a.type != b.type:
-        raise TypeError(f"a is {TYPE_NAMES[a.type]} and b is {TYPE_NAMES[b.type]}; both have to have one type")
+def check_types(a: int, b: int) -> None:
+    if a != b:
+        raise TypeError(f"a is {TYPE_NAMES[a]} and b is {TYPE_NAMES[b]}; both have to have one type")
 
 
 def _type_out(given: Any, a: View, like: Optional[View], quantized: bool) -> int:
     """The type of the result: as asked for, else that of out or c, else NumPy's, but int32 for 8-bit integers, and float32
     beside quantised weights."""
     if given is not None:
-        kind = type_of("dtype_out", given)
-        if kind in (I8, U8):
-            raise TypeError(f"dtype_out is {TYPE_NAMES[kind]}; results are float32, float16, bfloat16 or int32")
-        return kind
+        return type_of("dtype_out", given, RESULTS)
     if like is not None:
         return like.type
     return I32 if a.type in (I8, U8) else F32 if quantized else a.type
@@ -96,7 +91,7 @@ def _result_shape(a: Shape, b: Shape) -> Tuple[Shape, Shape]:
     return batch, (*batch, a[-2], b[-1])
 
 
-class _Shapes(NamedTuple):
+class Shapes(NamedTuple):
     """What the result looks like: to the caller (vectors without the axis of 1), and as matrices."""
 
     batch: Shape
@@ -104,13 +99,13 @@ class _Shapes(NamedTuple):
     seen: Shape
 
 
-def _shapes(a: View, b: Shape, vector_a: bool, vector_b: bool) -> _Shapes:
+def _shapes(a: View, b: Shape, vector_a: bool, vector_b: bool) -> Shapes:
     batch, whole = _result_shape(a.shape, b)
     seen = batch + (() if vector_a else whole[-2:-1]) + (() if vector_b else whole[-1:])
-    return _Shapes(batch, whole, seen)
+    return Shapes(batch, whole, seen)
 
 
-def _as_matrices(view: View, shapes: _Shapes, vector_a: bool) -> View:
+def _as_matrices(view: View, shapes: Shapes, vector_a: bool) -> View:
     """The caller's result or c with the axes of 1 that vectors lack."""
     missing = len(shapes.whole) - len(view.shape)
     if missing == 0:
@@ -121,36 +116,45 @@ def _as_matrices(view: View, shapes: _Shapes, vector_a: bool) -> View:
     return view.reshaped(shapes.whole, (*view.strides[:at], 0, *view.strides[at:]))
 
 
-def _checked(view: View, name: str, shapes: _Shapes, kind: int) -> None:
+def _checked(view: View, name: str, shapes: Shapes, kind: int) -> None:
     if view.shape != shapes.seen:
         raise ValueError(f"{name} is {text(view.shape)}; the result is {text(shapes.seen)}")
     if view.type != kind:
         raise TypeError(f"{name} is {TYPE_NAMES[view.type]}; the result is {TYPE_NAMES[kind]}")
 
 
-def _place_result(call: Call, out: View, row_major: bool, reads: bool) -> Operand:
-    """The memory that the library writes: out itself, or a copy where no leading dimension can say out's strides."""
+def place_result(call: Call, out: View, row_major: bool, keeps: bool) -> Operand:
+    """The memory that the library writes: out itself, or a copy where no leading dimension can say out's strides. keeps: what out
+    holds is needed."""
     stored = as_stored(out)
     if stored is None or (stored.by_columns and row_major):
-        computed = out.copied() if reads else of_bytes(bytearray(out.nbytes), out.type, out.shape)
+        computed = out.copied() if keeps else of_bytes(bytearray(out.nbytes), out.type, out.shape)
         call.copy_back = (out, computed)
         stored = Operand(computed, max(out.shape[-1], 1), False)
     call.keep.append(stored.view)
     return stored
 
 
-def _begin(a: View, b: Union[View, Quantized], shapes: _Shapes, o: Options) -> Call:
+def _begin(a: View, b: Union[View, Quantized], shapes: Shapes, o: Options) -> Call:
     tier = _abi.enumerator("tier", _abi.TIERS, o.tier)
     m, n = shapes.whole[-2:]
-    args = _abi.GemmArgs(type=a.type, m=m, n=n, k=a.shape[-1], batch=max(count(shapes.batch), 1), alpha=_number("alpha", o.alpha),
+    args = _abi.GemmArgs(type=a.type, m=m, n=n, k=a.shape[-1], batch=max(count(shapes.batch), 1), alpha=number_of("alpha", o.alpha),
                          tier=tier)
     call = Call(args)
-    precision, kappa = _abi.enumerator("precision", _abi.PRECISIONS, o.precision), _number("kappa", o.kappa)
+    precision, kappa = _abi.enumerator("precision", _abi.PRECISIONS, o.precision), number_of("kappa", o.kappa)
     if precision != 0 or kappa != 0:
         guard = _abi.Guard(precision=precision, kappa=kappa)
         args.guard = ctypes.addressof(guard)
         call.keep.append(guard)
     return call
+
+
+def place_quantized(call: Call, b: Quantized) -> None:
+    args = call.args
+    args.trans_b = 1
+    quantization = b.quantization(args.type)
+    args.b, args.quantization = b.address, ctypes.addressof(quantization)
+    call.keep += [b, quantization]
 
 
 def _place_inputs(call: Call, a: View, b: Union[View, Quantized], batch: Shape, by_columns: bool) -> None:
@@ -159,39 +163,26 @@ def _place_inputs(call: Call, a: View, b: Union[View, Quantized], batch: Shape, 
     args.trans_a = int(stored.by_columns != by_columns)
     call.keep.append(place_batch(args, "a", stored, batch))
     if isinstance(b, Quantized):
-        args.trans_b = 1
-        quantization = b.quantization(a.type)
-        args.b, args.quantization = b.address, ctypes.addressof(quantization)
-        call.keep += [b, quantization]
+        place_quantized(call, b)
         return
     stored = operand_of(b)
     args.trans_b = int(stored.by_columns != by_columns)
     call.keep.append(place_batch(args, "b", stored, batch))
 
 
-def call_of(a: Any, b: Any, out: Any, o: Options) -> Call:
-    """Everything that rooftile_gemm needs for alpha * a @ b + beta * c. Errors: ValueError, TypeError, MemoryError."""
-    dtype = None if o.dtype is None else type_of("dtype", o.dtype)
-    packed, b = (b, b.original) if isinstance(b, Packed) else (None, b)
-    va = view_of(a, "a", dtype)
-    vector_a = len(va.shape) == 1
-    va = _promoted(va, "a", 0)
-    vector_b = False
-    if isinstance(b, Quantized):
-        vb: Union[View, Quantized] = b
-    else:
-        raw = view_of(b, "b", dtype)
-        vector_b = len(raw.shape) == 1
-        vb = _promoted(raw, "b", 1)
-    _check_types(va, vb)
-    shapes = _shapes(va, vb.shape, vector_a, vector_b)
+def view_of_b(b: Any, dtype: Optional[int]) -> Union[View, Quantized]:
+    return b if isinstance(b, Quantized) else view_of(b, "b", dtype)
 
+
+def begin_call(a: Any, va: View, vb: Union[View, Quantized], shapes: Shapes, out: Any, o: Options) -> Tuple[Call, View]:
+    """The call without operands, and the memory of its result, which holds c. Where there is nothing to compute, args.batch is 0."""
+    dtype = dtype_of(o)
     # uint16 memory of the result holds what the operands hold.
     held = dtype if dtype is not None else va.type
     given = None if out is None else view_of(out, "out", held, writable=True)
     source = None if o.c is None or o.c is out else view_of(o.c, "c", held)
     kind = _type_out(o.dtype_out, va, given or source, isinstance(vb, Quantized))
-    beta = _number("beta", o.beta) if o.beta is not None else 0.0 if o.c is None else 1.0
+    beta = number_of("beta", o.beta) if o.beta is not None else 0.0 if o.c is None else 1.0
     if beta != 0 and given is None and source is None:
         raise ValueError("beta needs c, or out to read from")
     if o.c is not None and beta == 0:
@@ -210,12 +201,35 @@ def call_of(a: Any, b: Any, out: Any, o: Options) -> Call:
         call.result = out
     if math.prod(shapes.whole) == 0:
         call.args.batch = 0
-        return call
-    if source is not None:
+    elif source is not None:
         given.fill_from(source)
+    return call, given
+
+
+def dtype_of(o: Options) -> Optional[int]:
+    return None if o.dtype is None else type_of("dtype", o.dtype)
+
+
+def call_of(a: Any, b: Any, out: Any, o: Options) -> Call:
+    """Everything that rooftile_gemm needs for alpha * a @ b + beta * c. Errors: ValueError, TypeError, MemoryError."""
+    packed, b = (b, b.original) if isinstance(b, Packed) else (None, b)
+    va = view_of(a, "a", dtype_of(o))
+    vector_a = len(va.shape) == 1
+    va = _promoted(va, "a", 0)
+    vb = view_of_b(b, dtype_of(o))
+    vector_b = len(vb.shape) == 1
+    if isinstance(vb, Quantized):
+        vb.check_no_stack()
+    else:
+        vb = _promoted(vb, "b", 1)
+        check_types(va.type, vb.type)
+    shapes = _shapes(va, vb.shape, vector_a, vector_b)
+    call, given = begin_call(a, va, vb, shapes, out, o)
+    if call.args.batch == 0:
+        return call
     target = _as_matrices(given, shapes, vector_a)
     row_major = isinstance(vb, Quantized)
-    stored = _place_result(call, target, row_major, beta != 0)
+    stored = place_result(call, target, row_major, call.args.beta != 0)
     call.args.layout = int(stored.by_columns)
     _place_inputs(call, va, vb, shapes.batch, stored.by_columns)
     call.keep.append(place_batch(call.args, "c", stored, shapes.batch))
@@ -226,5 +240,3 @@ def call_of(a: Any, b: Any, out: Any, o: Options) -> Call:
         call.args.packed = packed.handle
         call.keep.append(packed)
     return call
-
-

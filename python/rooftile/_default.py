@@ -4,7 +4,9 @@ import threading
 from typing import Any, Optional, Union
 
 from ._call import ONE, ZERO
+from ._grouped import Integers
 from ._result import numpy_module
+from .device_array import DeviceArray
 from .epilogue import Epilogue
 from .session import Decision, Session
 
@@ -84,6 +86,42 @@ def matmul(a: Any, b: Any, out: Any = None, *, alpha: float = ONE, beta: Optiona
             return result
     return default_session().matmul(a, b, out, alpha=alpha, beta=beta, c=c, epilogue=epilogue, bias=bias, dtype_out=dtype_out, tier=tier,
                           precision=precision, dtype=dtype, kappa=kappa)
+
+
+def matmul_grouped(a: Any, b: Any, rows: Integers, experts: Optional[Integers] = None, out: Any = None, *, alpha: float = ONE,
+                   beta: Optional[float] = None, c: Any = None, epilogue: Union[str, Epilogue, None] = None, bias: Any = None,
+                   dtype_out: Any = None, tier: Optional[str] = None, precision: Optional[str] = None, dtype: Any = None,
+                   kappa: float = ZERO, status: Optional[DeviceArray] = None) -> Any:
+    """The product of each group of rows of a with the matrix of its expert, in one call, as in a mixture of experts.
+
+    a: m x k; the rows of a group lie side by side. b: experts x k x n (any strides that matmul reads where they are, so also the
+      transpose of experts x n x k), or a Quantized stack.
+    rows: how many rows each group has, 0 or more; their sum is m at most. experts: the matrix of each group, from 0 on; without it
+      group g has matrix g.
+    out: m x n. Rows behind the last group stay as they are, and are 0 (or those of c) in a new result.
+    bias, and column_scale of an Epilogue: n values, or experts x n. A bias that is m x 1, row_scale and residual belong to the rows
+      of out. The other arguments are those of matmul.
+
+    With a DeviceArray among the operands the product is collected, as in matmul, and rows and experts may be DeviceArrays of int32,
+    which are read when the work runs. status: a DeviceArray of one int32 that then gets what is wrong with them: 0 nothing, 1 an
+    expert is unknown (its group is left out), 2 a size is negative or their sum is more than m (nothing is computed).
+
+    Errors are those of matmul. Thread-safe.
+
+    >>> import numpy
+    >>> a = numpy.arange(6, dtype="float32").reshape(3, 2)
+    >>> b = numpy.stack([numpy.eye(2, dtype="float32"), numpy.ones((2, 2), "float32")])
+    >>> matmul_grouped(a, b, rows=[2, 1], experts=[1, 0])
+    array([[1., 1.],
+           [5., 5.],
+           [4., 5.]], dtype=float32)
+    >>> matmul_grouped(a, b, rows=[2, 2])
+    Traceback (most recent call last):
+    ValueError: rows has a sum of 4; a has 3 rows
+    """
+    return default_session().matmul_grouped(a, b, rows, experts, out, alpha=alpha, beta=beta, c=c, epilogue=epilogue, bias=bias,
+                                            dtype_out=dtype_out, tier=tier, precision=precision, dtype=dtype, kappa=kappa,
+                                            status=status)
 
 
 def explain(a: Any, b: Any, **options: Any) -> Decision:

@@ -2,7 +2,7 @@
 import ctypes
 from typing import Any, Dict, Tuple
 
-from ._abi import BF16, F16, F32, I8, I32, ITEM_SIZES, U8
+from ._abi import BF16, F16, F32, I8, I32, ITEM_SIZES, U8, check_type
 from ._shapes import contiguous_strides
 
 # DLDeviceType of memory that the processor can read: kDLCPU, kDLCUDAHost, kDLROCMHost, kDLCUDAManaged.
@@ -70,10 +70,8 @@ def from_dlpack(x: Any, name: str) -> Tuple[int, int, Tuple[int, ...], Tuple[int
     except ValueError:
         raise TypeError(f"{name} is a {type(x).__name__} whose __dlpack__ returns no fresh capsule of DLPack") from None
     tensor = owner.managed.tensor
-    kind = _TYPES.get((tensor.code, tensor.bits)) if tensor.lanes == 1 else None
-    if kind is None:
-        held = getattr(x, "dtype", f"DLPack's type {tensor.code} with {tensor.bits} bits")
-        raise TypeError(f"{name} is {held}, which is none of float32, float16, bfloat16, int8, int32, uint8")
+    held = getattr(x, "dtype", f"DLPack's type {tensor.code} with {tensor.bits} bits")
+    kind = check_type(name, _TYPES.get((tensor.code, tensor.bits)) if tensor.lanes == 1 else None, f"is {held}")
     shape = tuple(tensor.shape[i] for i in range(tensor.ndim))
     size = ITEM_SIZES[kind]
     if tensor.strides:

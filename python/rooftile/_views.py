@@ -2,9 +2,9 @@
 import ctypes
 import math
 import sys
-from typing import Any, Dict, Optional, Tuple
+from typing import Any, Dict, Optional, Sequence, Tuple
 
-from ._abi import BF16, F16, F32, I8, I32, ITEM_SIZES, TYPE_NAMES, U8
+from ._abi import BF16, F16, F32, I8, I32, ITEM_SIZES, TYPE_NAMES, U8, check_type
 from ._dlpack import from_dlpack
 from ._shapes import Shape, contiguous_strides
 
@@ -104,12 +104,13 @@ def of_bytes(memory: bytearray, kind: int, shape: Shape) -> View:
     return View(address, kind, shape, contiguous_strides(shape, ITEM_SIZES[kind]), False, memory)
 
 
-def type_of(argument: str, dtype: Any) -> int:
-    """The element type of a name, a NumPy or PyTorch type. Errors: TypeError."""
+def type_of(argument: str, dtype: Any, legal: Sequence[int] = range(len(TYPE_NAMES))) -> int:
+    """The element type of a name, a NumPy or PyTorch type, if it is legal. Errors: TypeError."""
     text = getattr(dtype, "__name__", None) or getattr(dtype, "name", None) or str(dtype)
     text = text.rsplit(".", 1)[-1]
-    if text not in TYPE_NAMES:
-        raise TypeError(f"{argument} is {dtype!r}; known: {', '.join(TYPE_NAMES)}")
+    names = [TYPE_NAMES[kind] for kind in legal]
+    if text not in names:
+        raise TypeError(f"{argument} is {dtype!r}; it is one of {', '.join(names)}")
     return TYPE_NAMES.index(text)
 
 
@@ -117,11 +118,8 @@ def _type_of_format(x: Any, name: str, text: str, dtype: Optional[int]) -> int:
     code = text[1:] if text[:1] in "@=" or (text[:1] == "<" and sys.byteorder == "little") else text
     if code == "H" and dtype in (F16, BF16):
         return dtype
-    kind = _FORMATS.get(code)
-    if kind is None:
-        hint = "; say with dtype=\"bfloat16\" or dtype=\"float16\" what it holds" if code == "H" else ""
-        raise TypeError(f"{name} {_elements(x, text)}, which is none of {', '.join(TYPE_NAMES)}{hint}")
-    return kind
+    hint = "; say with dtype=\"bfloat16\" or dtype=\"float16\" what it holds" if code == "H" else ""
+    return check_type(name, _FORMATS.get(code), _elements(x, text), hint)
 
 
 def _elements(x: Any, text: str) -> str:

@@ -9,7 +9,7 @@ from ._abi import ITEM_SIZES, TYPE_NAMES
 from ._library import check, library
 from ._result import numpy_module, numpy_type
 from ._shapes import Shape, contiguous_strides, count, text
-from ._views import View, type_of, view_of
+from ._views import View, of_bytes, type_of, view_of
 from .errors import Error
 
 if TYPE_CHECKING:
@@ -48,14 +48,15 @@ class Collected:
         self._list: Optional[ctypes.c_void_p] = None
         self._count = 0
 
-    def add(self, context: ctypes.c_void_p, args: _abi.GemmArgs, operands: _abi.ResidentOperands) -> None:
+    def add(self, context: ctypes.c_void_p, function: str, *arguments: _abi.Structure) -> None:
+        """function: rooftile_list_gemm or rooftile_list_grouped_gemm, which is given the list and these arguments."""
         lib = library()
         with self.lock:
             if self._list is None:
                 fresh = ctypes.c_void_p()
                 check(lib, lib.rooftile_list_create(context, ctypes.addressof(fresh)))
                 self._list, self._count = fresh, 0
-            check(lib, lib.rooftile_list_gemm(self._list, ctypes.addressof(args), ctypes.addressof(operands)))
+            check(lib, getattr(lib, function)(self._list, *map(ctypes.addressof, arguments)))
             self._count += 1
             if self._count >= _MOST_COLLECTED:
                 self.run()
@@ -115,6 +116,12 @@ class DeviceArray:
         array = cls.__new__(cls)
         array._set(session, kind, shape, Memory(session.context, count(shape) * ITEM_SIZES[kind]), False)
         return array
+
+    def fill_with_zeros(self) -> None:
+        """For the package's own use."""
+        if self.nbytes:
+            lib, zeros = library(), of_bytes(bytearray(self.nbytes), self.type, self._stored)
+            check(lib, lib.rooftile_buffer_upload(self.memory.handle, 0, zeros.address, self.nbytes))
 
     @property
     def shape(self) -> Shape:

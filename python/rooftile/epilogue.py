@@ -1,5 +1,5 @@
 """What is computed behind the multiplication, in the same pass over C."""
-from typing import Any, List, NamedTuple, Optional, Tuple, Union
+from typing import Any, Dict, List, NamedTuple, Optional, Tuple, Union
 
 from . import _abi
 from ._layout import Operand, row_stride
@@ -11,7 +11,8 @@ class Epilogue(NamedTuple):
     """Operations fused behind a product: y = alpha * (a @ b) * row_scale * column_scale + beta * c + bias, and then
     clamp(activation(y) + residual). All vectors and the residual are float32; None leaves an operation out.
 
-    activation: "relu", "gelu_erf", "gelu_tanh", "silu" or "none". row_scale: m values. column_scale: n values.
+    activation: "relu", "gelu_erf", "gelu_tanh", "silu" or "none". row_scale: m values. column_scale: n values (in matmul_grouped
+    also experts x n).
     residual: an array of the result's shape. clamp: (low, high). Immutable, so threads may share it.
 
     >>> import numpy, rooftile
@@ -37,18 +38,22 @@ def epilogue_of(given: Union[str, Epilogue, None]) -> Epilogue:
     return given
 
 
-def _float32(x: Any, name: str) -> View:
+def _vector(x: Any, name: str, length: int, experts: int, keep: List[Any]) -> int:
     view = view_of(x, name)
-    if view.type != _abi.F32:
-        raise TypeError(f"{name} is {_abi.TYPE_NAMES[view.type]}; it has to be float32")
-    return view
-
-
-def _vector(x: Any, name: str, length: int, keep: List[Any]) -> int:
-    view = _float32(x, name)
+    if view.shape == (experts, length) and experts > 0:
+        return _rows(view, keep)
     if view.shape != (length,):
-        raise ValueError(f"{name} is {text(view.shape)}; it has to have {length} elements in one dimension")
+        raise ValueError(f"{name} is {text(view.shape)}; it has to have {length} elements in one dimension{_or_rows(experts, length)}")
     return _address(view, keep)
+
+
+def _or_rows(experts: int, n: int) -> str:
+    return f", or {experts} x {n}, a row for each expert" if experts > 0 else ""
+
+
+def _rows(view: View, keep: List[Any]) -> int:
+    keep.append(view.copied())
+    return int(keep[-1].address)
 
 
 def _address(view: View, keep: List[Any]) -> int:
@@ -60,19 +65,23 @@ def _address(view: View, keep: List[Any]) -> int:
     return view.address
 
 
-def _set_bias(args: _abi.Epilogue, bias: Any, m: int, n: int, keep: List[Any]) -> None:
-    view = _float32(bias, "bias")
+def _set_bias(args: _abi.Epilogue, bias: Any, m: int, n: int, experts: int, keep: List[Any]) -> None:
+    view = view_of(bias, "bias")
+    if view.shape == (experts, n) and experts > 0:
+        args.bias_kind, args.bias = 2, _rows(view, keep)
+        return
     if view.shape in ((n,), (1, n)):
         args.bias_kind = 2
     elif view.shape == (m, 1):
         args.bias_kind = 1
     else:
-        raise ValueError(f"bias is {text(view.shape)}; it has to be {n} or 1 x {n} (added to each row) or {m} x 1")
+        raise ValueError(f"bias is {text(view.shape)}; it has to be {n} or 1 x {n} (added to each row) or {m} x 1"
+                         + _or_rows(experts, n))
     args.bias = _address(view, keep)
 
 
 def _set_residual(args: _abi.Epilogue, residual: Any, shape: Shape, out: Operand, keep: List[Any]) -> None:
-    view = _float32(residual, "residual")
+    view = view_of(residual, "residual")
     if view.shape != shape:
         raise ValueError(f"residual is {text(view.shape)}; it has to have the result's shape, {text(shape)}")
     ld = row_stride(view)
@@ -84,21 +93,35 @@ def _set_residual(args: _abi.Epilogue, residual: Any, shape: Shape, out: Operand
     keep.append(view)
 
 
-def epilogue_args(epilogue: Epilogue, bias: Any, shape: Shape, out: Operand, keep: List[Any]) -> Optional[_abi.Epilogue]:
+def columns_of_experts(shapes: Dict[str, Shape], n: int, experts: int) -> int:
+    """Elements from an expert's column_scale and bias to the next one's: n, or 0 where all share them.
+
+    shapes: of those that there are, by name; a bias of rows (m x 1) counts for neither. Errors: ValueError where one is shared."""
+    own = [name for name, shape in shapes.items() if shape == (experts, n)]
+    shared = [name for name, shape in shapes.items() if shape in ((n,), (1, n)) and name not in own]
+    if own and shared:
+        raise ValueError(f"{own[0]} is {text((experts, n))} and {shared[0]} {text(shapes[shared[0]])}; both have a row for each expert, or "
+                         "neither")
+    return n if own else 0
+
+
+def epilogue_args(epilogue: Epilogue, bias: Any, shape: Shape, out: Operand, keep: List[Any],
+                  experts: int = 0) -> Optional[_abi.Epilogue]:
     """The C ABI's structure for a result of this shape (two dimensions or more), or None where there is nothing to do.
 
-    keep: gets what must stay alive during the call."""
+    keep: gets what must stay alive during the call. experts: of a grouped product, whose column_scale and bias may have a row for
+    each (columns_of_experts)."""
     parts = (bias, epilogue.row_scale, epilogue.column_scale, epilogue.residual, epilogue.clamp)
     if epilogue.activation == "none" and all(part is None for part in parts):
         return None
     m, n = shape[-2:]
     args = _abi.Epilogue(activation=_abi.enumerator("epilogue", _abi.ACTIVATIONS, epilogue.activation))
     if epilogue.row_scale is not None:
-        args.row_scale = _vector(epilogue.row_scale, "row_scale", m, keep)
+        args.row_scale = _vector(epilogue.row_scale, "row_scale", m, 0, keep)
     if epilogue.column_scale is not None:
-        args.column_scale = _vector(epilogue.column_scale, "column_scale", n, keep)
+        args.column_scale = _vector(epilogue.column_scale, "column_scale", n, experts, keep)
     if bias is not None:
-        _set_bias(args, bias, m, n, keep)
+        _set_bias(args, bias, m, n, experts, keep)
     if epilogue.residual is not None:
         _set_residual(args, epilogue.residual, shape, out, keep)
     if epilogue.clamp is not None:

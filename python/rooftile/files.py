@@ -5,7 +5,7 @@ from typing import Any, Dict, Iterator, Mapping, Optional, Union
 from . import _abi
 from ._program import about, run
 from ._result import numpy_module
-from ._shapes import text
+from ._shapes import count, text
 from .errors import Error
 from .weights import Quantized, check_blocks
 
@@ -25,8 +25,8 @@ def _float32_matrix(weights: Any) -> Any:
     matrix = numpy.from_dlpack(weights) if hasattr(weights, "__dlpack__") else numpy.asarray(weights)
     if matrix.dtype != numpy.float32:
         raise TypeError(f"weights is {matrix.dtype}; it has to be float32")
-    if matrix.ndim != 2:
-        raise ValueError(f"weights has {matrix.ndim} dimensions; a matrix has two")
+    if matrix.ndim not in (2, 3):
+        raise ValueError(f"weights has {matrix.ndim} dimensions; a matrix has two, and the matrices of experts have three")
     if matrix.size == 0:
         raise ValueError(f"weights is {text(matrix.shape)}: there is nothing to quantise")
     return matrix
@@ -34,7 +34,7 @@ def _float32_matrix(weights: Any) -> Any:
 
 def quantize(weights: Any, bits: int = 4, block: int = 32, zero_points: str = "none", dtype: Any = "float32",
              format: Optional[str] = None) -> Quantized:
-    """Quantises a k x n matrix of float32, for `matmul(x, quantize(weights))`.
+    """Quantises a k x n matrix of float32, for `matmul(x, quantize(weights))`, or experts x k x n for matmul_grouped.
 
     bits: 4 or 8. block: values along k that share a scale: 16, 32, 64, 128 or 256. zero_points: "none", "packed" or "float".
     dtype: float32 or float16, the type of the scales and of the left-hand operands. format: instead of these, the blocks of a
@@ -52,6 +52,10 @@ def quantize(weights: Any, bits: int = 4, block: int = 32, zero_points: str = "n
     """
     import tempfile
     matrix, numpy = _float32_matrix(weights), _numpy()
+    experts = len(matrix) if matrix.ndim == 3 else None
+    *_, k, n = matrix.shape
+    if experts is not None:  # as rows of one matrix, one behind the other
+        matrix = numpy.ascontiguousarray(matrix.swapaxes(1, 2)).reshape(experts * n, k).T
     _abi.enumerator("zero_points", _abi.ZERO_POINTS, zero_points)
     by_columns = matrix.flags.f_contiguous and not matrix.flags.c_contiguous
     if format is not None:
@@ -62,7 +66,6 @@ def quantize(weights: Any, bits: int = 4, block: int = 32, zero_points: str = "n
         kind = _abi.TYPE_NAMES[_half_or_single(dtype)]
         options = ["--bits", str(bits), "--block", str(block), "--zero-points", zero_points, "--type",
                    {"float32": "f32", "float16": "f16"}[kind]]
-    k, n = matrix.shape
     with tempfile.TemporaryDirectory() as folder:
         source, prefix = os.path.join(folder, "weights.npy"), os.path.join(folder, "quantised")
         numpy.save(source, numpy.ascontiguousarray(matrix.T if by_columns else matrix))
@@ -74,18 +77,16 @@ def quantize(weights: Any, bits: int = 4, block: int = 32, zero_points: str = "n
             with open(prefix + ".gguf", "rb") as file:
                 content = file.read()
             (tensor,) = _tensors(prefix + ".gguf").values()
-            return Quantized(content[tensor["offset"]:tensor["offset"] + tensor["bytes"]], k=k, n=n, format=format)
+            return Quantized(content[tensor["offset"]:tensor["offset"] + tensor["bytes"]], k=k, n=n, format=format,
+                             experts=experts)
         parts = [numpy.load(f"{prefix}.{part}.npy") for part in ("values", "scales", "zero_points")
                  if os.path.exists(f"{prefix}.{part}.npy")]
-    return Quantized(*parts, k=k, n=n, bits=bits, block=block)
+    return Quantized(*parts, k=k, n=n, bits=bits, block=block, experts=experts)
 
 
 def _half_or_single(dtype: Any) -> int:
     from ._views import type_of
-    kind = type_of("dtype", dtype)
-    if kind not in (_abi.F32, _abi.F16):
-        raise TypeError(f"dtype is {_abi.TYPE_NAMES[kind]}; it is float32 or float16")
-    return kind
+    return type_of("dtype", dtype, (_abi.F32, _abi.F16))
 
 
 def _tensors(path: str) -> Dict[str, Dict[str, Any]]:
@@ -97,7 +98,8 @@ def _tensors(path: str) -> Dict[str, Dict[str, Any]]:
 class GgufFile(Mapping[str, Any]):
     """The tensors of a GGUF file by name, where they lie in the mapped file: nothing is read before it is used.
 
-    A tensor is what `matmul(x, tensor)` takes: k x n for the n x k weights of a layer. Quantised formats are Quantized; F32 and F16
+    A tensor is what `matmul(x, tensor)` takes: k x n for the n x k weights of a layer; one of three dimensions is what
+    matmul_grouped takes, experts x k x n. Quantised formats are Quantized; F32 and F16
     are NumPy arrays, and so is BF16, as uint16. Others raise a KeyError that says so. The program `rooftile gguf` checks the
     file. Errors: Error for a damaged or missing file.
     """
@@ -116,14 +118,12 @@ class GgufFile(Mapping[str, Any]):
 
     def __getitem__(self, name: str) -> Any:
         tensor = self._listed[name]
-        *rows, k = tensor["shape"]
-        n = 1
-        for size in rows:
-            n *= size
+        *stack, n, k = (1, *tensor["shape"]) if len(tensor["shape"]) == 1 else tensor["shape"]
+        experts = count(tuple(stack)) if stack else None
         memory = memoryview(self._map)[tensor["offset"]:tensor["offset"] + tensor["bytes"]]
         word = tensor["format"].lower()
         if word in _abi.BLOCK_FORMATS:
-            return Quantized(memory, k=k, n=n, format=word)
+            return Quantized(memory, k=k, n=n, format=word, experts=experts)
         if tensor["format"] in _PLAIN:
-            return _numpy().frombuffer(memory, _PLAIN[tensor["format"]]).reshape(n, k).T
+            return _numpy().frombuffer(memory, _PLAIN[tensor["format"]]).reshape(*stack, n, k).swapaxes(-1, -2)
         raise KeyError(f"{name} is {tensor['format']}, which is not read")

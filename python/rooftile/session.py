@@ -10,6 +10,7 @@ from typing import Any, Callable, Dict, Iterable, List, NamedTuple, Optional, Un
 from . import _abi
 from ._call import ONE, ZERO, Call, Options, call_of
 from ._fast import PlainProducts
+from ._grouped import Integers, grouped_call_of, resident_grouped
 from ._layout import operand_of
 from ._library import check, library
 from ._resident import resident_product
@@ -162,12 +163,12 @@ class Session:
             self._plain = PlainProducts(self._library, self.context, numpy_module())
         return self._plain
 
-    def _run(self, call: Call) -> Any:
+    def _run(self, call: Call, function: str, *arguments: _abi.Structure) -> Any:
         if call.args.batch == 0:  # nothing to compute
             return call.finish()
         self._running.append(None)
         try:
-            check(self._library, self._library.rooftile_gemm(self.context, ctypes.addressof(call.args)))
+            check(self._library, getattr(self._library, function)(self.context, *map(ctypes.addressof, arguments)))
         except InvalidArgument as error:
             if "overlap" not in str(error):
                 raise
@@ -192,10 +193,26 @@ class Session:
             if isinstance(array, DeviceArray):
                 return resident_product(array.session, a, b, out, o)
         self._check_open()
-        result = self._run(call_of(a, b, out, o))
+        call = call_of(a, b, out, o)
+        result = self._run(call, "rooftile_gemm", call.args)
         if plain is None:
             self.plain()
         return result
+
+    def matmul_grouped(self, a: Any, b: Any, rows: Integers, experts: Optional[Integers] = None, out: Any = None, *,
+                       alpha: float = ONE, beta: Optional[float] = None, c: Any = None, epilogue: Union[str, Epilogue, None] = None,
+                       bias: Any = None, dtype_out: Any = None, tier: Optional[str] = None, precision: Optional[str] = None,
+                       dtype: Any = None, kappa: float = ZERO, status: Optional[DeviceArray] = None) -> Any:
+        """Groups of rows of a, each with a matrix of its own, in this session; rooftile.matmul_grouped has the description."""
+        o = Options(alpha, beta, c, epilogue, bias, dtype_out, tier, precision, dtype, kappa)
+        for array in (a, b, out, rows, experts, status):
+            if isinstance(array, DeviceArray):
+                return resident_grouped(array.session, a, b, rows, experts, out, status, o)
+        if status is not None:
+            raise TypeError(f"status is a {type(status).__name__}; it is a DeviceArray")
+        self._check_open()
+        call, groups = grouped_call_of(a, b, rows, experts, out, o)
+        return self._run(call, "rooftile_grouped_gemm", call.args, groups)
 
     def explain(self, a: Any, b: Any, **options: Any) -> Decision:
         """Where matmul would compute these arguments (arrays, or shapes of float32 matrices), and why. Computes nothing.
@@ -230,6 +247,7 @@ class Session:
         keep: List[Any] = []
         call = _abi.GemmArgs(m=sizes[0], batch=1, alpha=1, trans_b=1)
         if isinstance(b, Quantized):
+            b.check_no_stack()
             kept: Any = b
             shape = b.shape
             call.type = b.scale_type

@@ -6,6 +6,7 @@ from typing import Any, Dict, Optional, Tuple
 from . import _abi
 from ._abi import BF16, F16, F32, TYPE_NAMES
 from ._library import check, library
+from ._shapes import text
 from ._views import View, view_of
 
 _BLOCK_SIZES = (16, 32, 64, 128, 256)
@@ -45,7 +46,8 @@ class Quantized:
 
     values: n * ceil(k / block) * block * bits / 8 bytes. scales: n * ceil(k / block) numbers of the type of the left-hand
     operand. zero_points: None (the middle: 8 or 128), bytes (packed) or numbers of that type (float).
-    shape: (k, n). The arrays are not copied and must stay as they are. Threads may share it.
+    experts: of a stack for matmul_grouped, how many such matrices lie one behind the other in each of the arrays.
+    shape: (k, n), of a stack (experts, k, n). The arrays are not copied and must stay as they are. Threads may share it.
 
     Errors: ValueError for lengths that do not fit, TypeError for types. Scales that are NaN are refused by matmul.
 
@@ -58,10 +60,13 @@ class Quantized:
     """
 
     def __init__(self, values: Any, scales: Any = None, zero_points: Any = None, *, k: int, n: int, bits: int = 0, block: int = 0,
-                 format: Optional[str] = None) -> None:
-        self.shape: Tuple[int, int] = (int(k), int(n))
+                 format: Optional[str] = None, experts: Optional[int] = None) -> None:
         if k < 1 or n < 1:
             raise ValueError(f"k is {k} and n is {n}; both have to be at least 1")
+        if experts is not None and experts < 1:
+            raise ValueError(f"experts is {experts}; a stack has at least 1")
+        matrix = (int(k), int(n))
+        self.shape: Tuple[int, ...] = matrix if experts is None else (int(experts), *matrix)
         self.bits, self.block, self.format = bits, block, format
         self._values = _flat(values, "values")
         self._scales: Optional[View] = None
@@ -78,10 +83,8 @@ class Quantized:
         check_blocks(bits, block)
         if scales is None:
             raise ValueError("scales are needed, unless format names the blocks of a GGUF file")
-        blocks = -(-k // block)
+        n, blocks = n * (experts or 1), -(-k // block)
         self._scales = view_of(scales, "scales")
-        if self._scales.type not in (F32, F16):
-            raise TypeError(f"scales is {TYPE_NAMES[self._scales.type]}; it is float32 or float16")
         self._scales = _flat(scales, "scales")
         _length("values", self._values, n * blocks * block * bits // 8)
         _length("scales", self._scales, n * blocks * self._scales.itemsize)
@@ -110,6 +113,11 @@ class Quantized:
     def scale_type(self) -> int:
         """The type of the left-hand operands: that of the scales, float32 for blocks of a GGUF file (which take others, too)."""
         return F32 if self._scales is None else self._scales.type
+
+    def check_no_stack(self) -> None:
+        """Errors: TypeError for a stack of experts (for the package's own use)."""
+        if len(self.shape) > 2:
+            raise TypeError(f"b is {text(self.shape)}, quantised weights of {self.shape[0]} experts, which matmul_grouped multiplies with")
 
     @property
     def nbytes(self) -> int:
@@ -142,7 +150,7 @@ class Quantized:
 
     def __repr__(self) -> str:
         what = self.format or f"{self.bits} bits, blocks of {self.block}"
-        return f"<Quantized {self.shape[0]} x {self.shape[1]}, {what}>"
+        return f"<Quantized {text(self.shape)}, {what}>"
 
 
 class Packed:

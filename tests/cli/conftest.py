@@ -4,11 +4,13 @@ import pathlib
 import re
 import shutil
 import subprocess
+import sys
 
 import pytest
 
 PROGRAM = os.environ["ROOFTILE_PROGRAM"]
 SOURCE = pathlib.Path(__file__).parents[2]
+sys.path.insert(0, str(SOURCE / "tests/support"))
 
 
 class Rooftile:

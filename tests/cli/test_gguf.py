@@ -1,8 +1,8 @@
 """`rooftile gguf` on files that are written here, against a second implementation of the block formats in NumPy."""
 import json
 import re
-import struct
 
+import gguf_file
 import numpy as np
 import pytest
 
@@ -71,22 +71,6 @@ FORMATS = {
 }
 
 
-def text(string):
-    return struct.pack("<Q", len(string)) + string.encode()
-
-
-def write(path, tensors):
-    """tensors: (name, shape with rows first, number of the format, bytes)."""
-    head = b"GGUF" + struct.pack("<IQQ", 3, len(tensors), 1) + text("general.name") + struct.pack("<I", 8) + text("test")
-    data = b""
-    for name, shape, number, content in tensors:
-        data += b"\0" * (-len(data) % 32)
-        head += text(name) + struct.pack("<I", len(shape)) + struct.pack(f"<{len(shape)}Q", *reversed(shape))
-        head += struct.pack("<IQ", number, len(data))
-        data += content
-    path.write_bytes(head + b"\0" * (-len(head) % 32) + data)
-
-
 def random_blocks(name):
     number, elements, size, scales, _ = FORMATS[name]
     random = np.random.default_rng(7)
@@ -104,7 +88,7 @@ def random_blocks(name):
 def model(rooftile):
     path = rooftile.folder / "model.gguf"
     blocks = {name: random_blocks(name) for name in FORMATS}
-    write(path, [(f"w.{name}", (ROWS, COLUMNS), FORMATS[name][0], raw.tobytes()) for name, raw in blocks.items()] +
+    gguf_file.write(path, [(f"w.{name}", (ROWS, COLUMNS), FORMATS[name][0], raw.tobytes()) for name, raw in blocks.items()] +
           [("w.other", (1, 256), 17, b"\0" * 74)])
     rooftile.blocks = blocks
     return path
@@ -193,7 +177,7 @@ def test_a_tensor_that_cannot_be_multiplied_is_refused(rooftile, model):
     refused("has no tensor 'F33'", "x.npy", f"{model}:F33", code=2)
     refused("is a GGUF file; name one of its tensors, as in .*:TENSOR", "x.npy", model)
     refused("cannot open missing.gguf", "x.npy", "missing.gguf:w")
-    write(rooftile.folder / "cube.gguf", [("cube", (2, 3, 32), 0, bytes(4 * 2 * 3 * 32))])
+    gguf_file.write(rooftile.folder / "cube.gguf", [("cube", (2, 3, 32), 0, bytes(4 * 2 * 3 * 32))])
     refused("a matrix has two dimensions", "x.npy", "cube.gguf:cube")
 
 

@@ -4,6 +4,7 @@ import pathlib
 import signal
 import sys
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
 if "ROOFTILE_INSTALLED" not in os.environ:
     sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "python"))
 

@@ -1,4 +1,5 @@
 """Quantised weights, made, given in parts and read from GGUF files."""
+import gguf_file
 import numpy
 import pytest
 import rooftile as rt
@@ -78,7 +79,7 @@ def test_weights_that_cannot_be_quantised(weights):
         options = {name: value}
         with pytest.raises(ValueError, match=f"^{name} is {value!r}; it is "):
             rt.quantize(weights, **options)
-    with pytest.raises(TypeError, match="dtype is int8"):
+    with pytest.raises(TypeError, match="^dtype is 'int8'; it is one of float32, float16$"):
         rt.quantize(weights, dtype="int8")
 
 
@@ -96,3 +97,16 @@ def test_gguf_files(tmp_path):
     (tmp_path / "w.gguf").write_bytes(b"GGUF")
     with pytest.raises(rt.Error, match="w.gguf"):
         rt.GgufFile(tmp_path / "w.gguf")
+
+
+def test_tensors_of_three_dimensions_are_stacks(tmp_path):
+    w = numpy.random.default_rng(5).integers(-127, 128, (2, 64, 3)).astype("float32")
+    stored = numpy.ascontiguousarray(w.swapaxes(1, 2))  # rows of weights, as the file has them
+    one = numpy.ones((len(stored.reshape(-1, 32)), 1), "float16").view("int8")  # the scale of each block
+    blocks = numpy.hstack([one, stored.reshape(-1, 32).astype("int8")])
+    gguf_file.write(tmp_path / "w.gguf", [("f32", stored.shape, 0, stored.tobytes()), ("q8_0", stored.shape, 8, blocks.tobytes())])
+    file = rt.GgufFile(tmp_path / "w.gguf")
+    assert (file["f32"] == w).all() and file["q8_0"].shape == w.shape
+    x = numpy.random.default_rng(6).integers(-8, 9, (5, 64)).astype("float32")  # so that sums are exact
+    for name in file:
+        assert (rt.matmul_grouped(x, file[name], [2, 3], [1, 0]) == numpy.vstack([x[:2] @ w[1], x[2:] @ w[0]])).all()
