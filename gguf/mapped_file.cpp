@@ -8,6 +8,8 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <numeric>
+#include <utility>
 
 #include "core/error.h"
 
@@ -15,6 +17,41 @@ namespace rooftile {
 namespace {
 
 constexpr std::size_t kMostSimilar = 5;
+
+/// How many characters have to be inserted, removed or replaced to make one name of the other.
+std::size_t edits(std::string_view a, std::string_view b) {
+  std::vector<std::size_t> row(b.size() + 1);  // from the read part of a to each beginning of b
+  std::iota(row.begin(), row.end(), std::size_t{0});
+  for (const char in_a : a) {
+    std::size_t before = std::exchange(row[0], row[0] + 1);
+    for (std::size_t i = 0; i < b.size(); ++i) {
+      const std::size_t replaced = before + (in_a != b[i] ? 1 : 0);
+      before = row[i + 1];
+      row[i + 1] = std::min({replaced, before + 1, row[i] + 1});
+    }
+  }
+  return row.back();
+}
+
+/// The names that contain this one, and those that a few edits make of it, closest first.
+std::string similar_names(std::string_view name, const std::vector<GgufTensor>& tensors) {
+  const std::size_t most = std::max<std::size_t>(2, name.size() / 3);
+  std::vector<std::pair<std::size_t, std::string_view>> similar;
+  for (const GgufTensor& tensor : tensors) {
+    const std::string_view other = tensor.name;
+    if (other.find(name) != std::string_view::npos)
+      similar.emplace_back(0, other);
+    else if (std::max(other.size(), name.size()) - std::min(other.size(), name.size()) <= most)
+      similar.emplace_back(edits(name, other), other);
+  }
+  std::erase_if(similar, [&](const auto& other) { return other.first > most; });
+  std::ranges::stable_sort(similar, {}, [](const auto& other) { return other.first; });
+  similar.resize(std::min(similar.size(), kMostSimilar));
+  std::string text;
+  for (const auto& [unused, other] : similar)
+    text += fmt::format("{}{}", text.empty() ? "; similar: " : ", ", other);
+  return text;
+}
 
 }  // namespace
 
@@ -42,12 +79,8 @@ GgufFile::GgufFile(const std::filesystem::path& path) : name_(path.string()) {
 const GgufTensor& GgufFile::tensor(std::string_view name) const {
   const auto found = std::ranges::find(tensors_, name, &GgufTensor::name);
   if (found != tensors_.end()) return *found;
-  std::string similar;
-  std::size_t count = 0;
-  for (const GgufTensor& other : tensors_)
-    if (other.name.find(name) != std::string::npos && count++ < kMostSimilar)
-      similar += (similar.empty() ? "; similar: " : ", ") + other.name;
-  fail(ErrorCode::kInvalidArgument, "{} has no tensor '{}'{}", name_, name, similar);
+  fail(ErrorCode::kInvalidArgument, "{} has no tensor '{}'{}; `rooftile gguf {}` lists them", name_,
+       name, similar_names(name, tensors_), name_);
 }
 
 }  // namespace rooftile

@@ -3,11 +3,12 @@ import os
 import threading
 from typing import Any, Optional, Union
 
-from ._call import ONE, ZERO
-from ._grouped import Integers
+from ._call import ONE, ZERO, Options, call_of
+from ._grouped import Integers, grouped_call_of
 from ._result import numpy_module
 from .device_array import DeviceArray
 from .epilogue import Epilogue
+from .errors import CannotBeLoaded
 from .session import Decision, Session
 
 _lock = threading.Lock()
@@ -84,7 +85,13 @@ def matmul(a: Any, b: Any, out: Any = None, *, alpha: float = ONE, beta: Optiona
         result = _multiply(a, b, out)
         if result is not None:
             return result
-    return default_session().matmul(a, b, out, alpha=alpha, beta=beta, c=c, epilogue=epilogue, bias=bias, dtype_out=dtype_out, tier=tier,
+    try:
+        session = default_session()
+    except CannotBeLoaded as error:
+        from . import _by_numpy
+        options = Options(alpha, beta, c, epilogue, bias, dtype_out, tier, precision, dtype, kappa)
+        return _by_numpy.run(error, call_of(a, b, out, options))
+    return session.matmul(a, b, out, alpha=alpha, beta=beta, c=c, epilogue=epilogue, bias=bias, dtype_out=dtype_out, tier=tier,
                           precision=precision, dtype=dtype, kappa=kappa)
 
 
@@ -119,9 +126,14 @@ def matmul_grouped(a: Any, b: Any, rows: Integers, experts: Optional[Integers] =
     Traceback (most recent call last):
     ValueError: rows has a sum of 4; a has 3 rows
     """
-    return default_session().matmul_grouped(a, b, rows, experts, out, alpha=alpha, beta=beta, c=c, epilogue=epilogue, bias=bias,
-                                            dtype_out=dtype_out, tier=tier, precision=precision, dtype=dtype, kappa=kappa,
-                                            status=status)
+    try:
+        session = default_session()
+    except CannotBeLoaded as error:
+        from . import _by_numpy
+        options = Options(alpha, beta, c, epilogue, bias, dtype_out, tier, precision, dtype, kappa)
+        return _by_numpy.run(error, *grouped_call_of(a, b, rows, experts, out, status, options))
+    return session.matmul_grouped(a, b, rows, experts, out, alpha=alpha, beta=beta, c=c, epilogue=epilogue, bias=bias,
+                                  dtype_out=dtype_out, tier=tier, precision=precision, dtype=dtype, kappa=kappa, status=status)
 
 
 def explain(a: Any, b: Any, **options: Any) -> Decision:

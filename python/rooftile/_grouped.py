@@ -91,8 +91,10 @@ def _place_experts(call: Call, b: View) -> None:
     args.trans_b = int(stored.by_columns)
 
 
-def grouped_call_of(a: Any, b: Any, rows: Any, experts: Any, out: Any, o: Options) -> GroupedCall:
+def grouped_call_of(a: Any, b: Any, rows: Any, experts: Any, out: Any, status: Any, o: Options) -> GroupedCall:
     """Errors: ValueError, TypeError, MemoryError."""
+    if status is not None:
+        raise TypeError(f"status is a {type(status).__name__}; it is a DeviceArray")
     if isinstance(b, Packed):
         raise TypeError("b is Packed; matmul_grouped takes arrays and Quantized")
     va, vb = view_of(a, "a", dtype_of(o)), view_of_b(b, dtype_of(o))

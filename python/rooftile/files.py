@@ -106,7 +106,8 @@ class GgufFile(Mapping[str, Any]):
 
     def __init__(self, path: _Path) -> None:
         import mmap
-        self._listed = _tensors(os.fspath(path))
+        self._path = os.fspath(path)
+        self._listed = _tensors(self._path)
         with open(path, "rb") as file:
             self._map = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
 
@@ -117,6 +118,10 @@ class GgufFile(Mapping[str, Any]):
         return iter(self._listed)
 
     def __getitem__(self, name: str) -> Any:
+        if name not in self._listed:
+            import difflib
+            similar = ", ".join(difflib.get_close_matches(str(name), self._listed, 5))
+            raise KeyError(f"{self._path} has no tensor {name!r}{'; similar: ' + similar if similar else ''}")
         tensor = self._listed[name]
         *stack, n, k = (1, *tensor["shape"]) if len(tensor["shape"]) == 1 else tensor["shape"]
         experts = count(tuple(stack)) if stack else None

@@ -12,7 +12,7 @@ from ._default import default_session, matmul
 from ._library import check, library
 from ._result import numpy_module
 from ._ufunc import replace_loop
-from .errors import Error
+from .errors import CannotBeLoaded, Error
 from .session import Session
 
 # Multiplications from which a product is routed: about 50 us on two cores. Below, what routing costs shows.
@@ -180,7 +180,11 @@ class numpy_patch:
     def __enter__(self) -> "numpy_patch":
         if self._begun is not None:
             raise ValueError("the numpy_patch is in use; each block has one of its own")
-        self._begun = _routed.begin(self)
+        try:
+            self._begun = _routed.begin(self)
+        except CannotBeLoaded as error:
+            from ._by_numpy import warn
+            warn(error)
         return self
 
     def __exit__(self, *_: object) -> None:

@@ -208,10 +208,8 @@ class Session:
         for array in (a, b, out, rows, experts, status):
             if isinstance(array, DeviceArray):
                 return resident_grouped(array.session, a, b, rows, experts, out, status, o)
-        if status is not None:
-            raise TypeError(f"status is a {type(status).__name__}; it is a DeviceArray")
         self._check_open()
-        call, groups = grouped_call_of(a, b, rows, experts, out, o)
+        call, groups = grouped_call_of(a, b, rows, experts, out, status, o)
         return self._run(call, "rooftile_grouped_gemm", call.args, groups)
 
     def explain(self, a: Any, b: Any, **options: Any) -> Decision:

@@ -18,6 +18,7 @@ namespace {
 
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::Not;
 using ::testing::SizeIs;
 
 using Bytes = std::vector<std::uint8_t>;
@@ -183,12 +184,18 @@ TEST(GgufFile, MapsAFileAndFindsItsTensors) {
              static_cast<std::streamsize>(bytes.size()));
   const GgufFile file(folder / "x.gguf");
   EXPECT_THAT(file.blocks(file.tensor("second")), SizeIs(144));
-  try {
-    file.tensor("irs");
-    ADD_FAILURE() << "there is no such tensor";
-  } catch (const Error& error) {
-    EXPECT_THAT(error.what(), HasSubstr("no tensor 'irs'; similar: first"));
-  }
+  const auto complaint = [&](std::string_view name) -> std::string {
+    try {
+      file.tensor(name);
+    } catch (const Error& error) {
+      return error.what();
+    }
+    return "there is such a tensor";
+  };
+  EXPECT_THAT(complaint("irs"), HasSubstr("no tensor 'irs'; similar: first; `rooftile gguf "));
+  for (const char* misspelt : {"secnd", "secondd", "sexond", "Second", "scond1"})
+    EXPECT_THAT(complaint(misspelt), HasSubstr("; similar: second; "));
+  EXPECT_THAT(complaint("sfcirt"), Not(HasSubstr("similar")));
 }
 
 TEST(GgufFile, RefusesWhatIsNoFile) {

@@ -106,9 +106,9 @@ def epilogues():
 
 @pytest.mark.parametrize("options,expected", epilogues())
 @pytest.mark.parametrize("where", ["host", "device"])
-def test_epilogues(session, where, options, expected):
+def test_epilogues(request, where, options, expected):
     a, b = operands()
-    x = a if where == "host" else session.array(a)
+    x = a if where == "host" else request.getfixturevalue("session").array(a)
     # Sums of K products of at most 1, times a scale of less than 4, twice.
     numpy.testing.assert_allclose(numpy.asarray(rt.matmul_grouped(x, b, ROWS, EXPERTS, **options)), expected(exact(a, b)),
                                   atol=16 * K * BOUND)
@@ -169,7 +169,7 @@ def test_sizes_on_the_device(session):
 
 
 A, B = operands()
-Q = rt.quantize(numpy.ones((E, 64, 3), "float32"), bits=8)
+Q = rt.Quantized(numpy.full((E, 3, 64), 129, "uint8"), numpy.ones((E, 3, 2), "float32"), k=64, n=3, bits=8, block=32, experts=E)
 
 
 @pytest.mark.parametrize("kind,match,arguments", [

@@ -275,8 +275,9 @@ def test_epilogue(order):
     numpy.testing.assert_allclose(rt.matmul(a, b, bias=bias[::-1][None], epilogue="silu"),
                                   (product + bias[::-1]) / (1 + numpy.exp(-product - bias[::-1])), atol=1e-5)
     stack = numpy.stack([a, 2 * a])
-    numpy.testing.assert_allclose(rt.matmul(stack, b, epilogue=rt.Epilogue(residual=numpy.stack([residual, residual]))),
-                                  stack.astype(float) @ b + residual, atol=1e-5)
+    residuals = numpy.stack([residual, 2 * residual])
+    numpy.testing.assert_allclose(rt.matmul(stack, b, epilogue=rt.Epilogue(residual=residuals)), stack.astype(float) @ b + residuals,
+                                  atol=1e-5)
 
 
 F32 = numpy.ones((2, 2), "float32")

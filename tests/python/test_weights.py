@@ -92,8 +92,9 @@ def test_gguf_files(tmp_path):
     x = numpy.ones((2, 64), "float32")
     product_is_near(x, w, file["weight"], 1 / 127)
     assert (rt.matmul(x, file["weight"]) == rt.matmul(x, rt.quantize(w, format="q8_0"))).all()
-    with pytest.raises(KeyError):
-        file["other"]
+    with pytest.raises(KeyError, match="w.gguf has no tensor 'wieght'; similar: weight"):
+        file["wieght"]
+    assert "other" not in file and file.get(3) is None
     (tmp_path / "w.gguf").write_bytes(b"GGUF")
     with pytest.raises(rt.Error, match="w.gguf"):
         rt.GgufFile(tmp_path / "w.gguf")
