@@ -1,6 +1,6 @@
 """The `rooftile` program from Python: tuning in a child process, devices and reports."""
 import os
-from typing import Any, Dict, Iterable, List, Mapping, NamedTuple, Optional, Sequence, Union
+from typing import Any, Dict, Iterable, List, Mapping, NamedTuple, Optional, Sequence, Tuple, Union
 
 from ._program import about, failure, program, run
 from ._progress import Bar, Progress, parsed, seconds
@@ -84,17 +84,14 @@ def tune(shapes: Union[str, Iterable[Problem], None] = None, budget: Union[str, 
 
 def _run_showing(arguments: List[str], budget_s: float, progress: Progress) -> Tuned:
     """Runs the program with its stderr on a terminal of its own, on which it draws a bar."""
-    import pty
     import signal
     import subprocess
     import tempfile
-    import termios
     bar = Bar(progress)
     messages: List[str] = []
     with tempfile.TemporaryFile() as output:
-        ours, theirs = pty.openpty()
+        ours, theirs = _terminal()
         try:
-            termios.tcsetwinsize(theirs, (24, 200)) if hasattr(termios, "tcsetwinsize") else _set_columns(theirs)
             # In a session of its own, so that Ctrl-C reaches it once, from here. Its terminal is ours, whatever the caller's is.
             child = subprocess.Popen([program(), *arguments], stdin=subprocess.DEVNULL, stdout=output, stderr=theirs,
                                      start_new_session=True, env={**os.environ, "TERM": "xterm", "COLUMNS": "200"})
@@ -129,8 +126,19 @@ def _run_showing(arguments: List[str], budget_s: float, progress: Progress) -> T
     return Tuned(text, "\n".join(messages))
 
 
+def _terminal() -> Tuple[int, int]:
+    """Both ends of a terminal with 200 columns; of a pipe where there are no terminals, as in a container without /dev/pts, on which the
+    program draws no bar."""
+    import pty
+    try:
+        ours, theirs = pty.openpty()
+    except OSError:
+        return os.pipe()
+    _set_columns(theirs)
+    return ours, theirs
+
+
 def _set_columns(terminal: int) -> None:
-    """Before Python 3.11."""
     import fcntl
     import struct
     import termios

@@ -106,6 +106,15 @@ class Bars:
         self.closed = True
 
 
+def test_where_there_are_no_terminals_it_tunes_without_a_bar(tuner, monkeypatch):
+    def none():
+        raise OSError("out of pty devices")
+
+    monkeypatch.setattr("pty.openpty", none)
+    done = rt.tune("llm", "60s", False)
+    assert done.output == "a table\n" and done.messages.splitlines()[0] == "no terminal"
+
+
 def test_the_bar_is_tqdm_s_where_it_is_installed(tuner, monkeypatch):
     module = type(sys)("tqdm.auto")
     module.tqdm = Bars
