@@ -58,6 +58,15 @@ def test_without_a_vulkan_driver_the_host_computes():
            VK_ICD_FILENAMES="/nonexistent/icd.json")
 
 
+def test_without_a_vulkan_loader_the_host_computes(tmp_path):
+    for name in ("libvulkan.so.1", "libvulkan.so"):
+        (tmp_path / name).write_text("found first, and no library")
+    done = run("import rooftile as rt, numpy as np\n"
+               "print(rt.matmul(np.eye(2, dtype='f4'), np.ones((2, 1), 'f4')).tolist(), rt.last_decision().tier[:4])\n"
+               "try:\n  rt.DeviceArray(np.eye(2, dtype='f4'))\nexcept rt.Error as error: print(error)", LD_LIBRARY_PATH=str(tmp_path))
+    assert done.stdout.startswith("[[1.0], [1.0]] host\n") and "no Vulkan loader (libvulkan.so.1)" in done.stdout, done.stdout + done.stderr
+
+
 def test_unknown_words_in_the_environment_are_value_errors():
     done = run("import rooftile as rt\ntry:\n  rt.Session()\nexcept ValueError as error: print(error)", ROOFTILE_TIER="nowhere")
     assert "nowhere" in done.stdout, done.stderr
