@@ -6,7 +6,7 @@ import subprocess
 import numpy as np
 import pytest
 from conftest import PROGRAM, SOURCE
-from test_gguf import write
+from gguf_file import write
 
 SCRIPTS = SOURCE / "cli/completion"
 
