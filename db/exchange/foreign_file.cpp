@@ -117,6 +117,10 @@ ForeignFile::ForeignFile(Connection& own, const fs::path& file) : own_(own) {
     own_.attach(older ? copy_ : file, theirs->access(), "theirs");
   } catch (const SQLite::Exception& failure) {
     if (!copy_.empty()) ::unlink(copy_.c_str());
+    if (failure.getErrorCode() == SQLITE_NOTADB)
+      refuse(file,
+             "is neither a tuning database nor JSON that `rooftile db export --format t4` or "
+             "`rooftile web` writes");
     if (means_damage(failure)) refuse(file, fmt::format("is damaged ({})", failure.what()));
     rethrow(failure, file, "reading a file to import", "");
   }

@@ -128,6 +128,8 @@ def test_wrong_use(machine, arguments, says):
     (lambda text: '{"results": ' + "[" * 100_000, "nested more than"),
     (lambda text: '{"results": []}', "holds no result"),
     (lambda text: "{}", "no 'results' as T4 has"),
+    (lambda text: "[]", "is neither a tuning database nor JSON that `rooftile db export --format t4`"),
+    (lambda text: "device,kernel_ns\nllvmpipe,3\n", "is neither a tuning database nor JSON"),
 ])
 def test_damaged_files_are_refused_and_add_nothing(machine, other, damage, says):
     t4_of(machine)
