@@ -9,6 +9,9 @@ REASONS = ("predicted", "forced", "compiling", "failed", "nothing_to_do", "preci
 ACTIVATIONS: Dict[str, int] = {"none": 0, "relu": 1, "gelu_erf": 2, "gelu_tanh": 3, "silu": 4}
 ZERO_POINTS: Dict[str, int] = {"none": 0, "packed": 1, "float": 2}
 BLOCK_FORMATS: Dict[str, int] = {"q4_0": 1, "q5_0": 2, "q8_0": 3, "q4_k": 4, "q5_k": 5, "q6_k": 6, "mxfp4": 7}
+# Values of a block, and its bytes.
+BLOCKS = {"q4_0": (32, 18), "q5_0": (32, 22), "q8_0": (32, 34), "q4_k": (256, 144), "q5_k": (256, 176), "q6_k": (256, 210),
+          "mxfp4": (32, 17)}
 
 F32, F16, BF16, I8, I32, U8 = range(6)
 TYPE_NAMES = ("float32", "float16", "bfloat16", "int8", "int32", "uint8")

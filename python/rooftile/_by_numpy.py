@@ -9,7 +9,7 @@ import warnings
 from typing import Any, Iterator, List, NamedTuple, Optional, Tuple
 
 from . import _abi
-from ._abi import BF16, F16, F32, I8, I32, ITEM_SIZES, TYPE_NAMES, U8
+from ._abi import BF16, F32, I8, I32, ITEM_SIZES, TYPE_NAMES, U8
 from ._call import Call
 from ._result import numpy_module
 from .errors import INVALID_ARGUMENT, UNSUPPORTED, CannotBeLoaded, Error, InvalidArgument

@@ -8,7 +8,7 @@ from ._abi import F32, I8, I32, RESULTS, TYPE_NAMES, U8
 from ._layout import Operand, as_stored, operand_of, place_batch
 from ._result import new_result
 from ._shapes import Shape, broadcast, count, overlaps_itself, text
-from ._views import View, of_bytes, type_of, view_of
+from ._views import View, of_bytes, operand_view, type_of, view_of
 from .epilogue import Epilogue, epilogue_args, epilogue_of
 from .weights import Packed, Quantized
 
@@ -50,10 +50,13 @@ class Call:
 
 def number_of(name: str, value: Any) -> float:
     try:
-        number = float(value)
+        if isinstance(value, (str, bytes)):
+            raise TypeError
+        return float(value)
+    except OverflowError:
+        raise ValueError(f"{name} is a number beyond the range of float64") from None
     except (TypeError, ValueError):
         raise TypeError(f"{name} is {value!r}; it is a number") from None
-    return number
 
 
 def _promoted(view: View, name: str, axis: int) -> View:
@@ -171,7 +174,7 @@ def _place_inputs(call: Call, a: View, b: Union[View, Quantized], batch: Shape, 
 
 
 def view_of_b(b: Any, dtype: Optional[int]) -> Union[View, Quantized]:
-    return b if isinstance(b, Quantized) else view_of(b, "b", dtype)
+    return b if isinstance(b, Quantized) else operand_view(b, "b", dtype)
 
 
 def begin_call(a: Any, va: View, vb: Union[View, Quantized], shapes: Shapes, out: Any, o: Options) -> Tuple[Call, View]:
@@ -213,7 +216,7 @@ def dtype_of(o: Options) -> Optional[int]:
 def call_of(a: Any, b: Any, out: Any, o: Options) -> Call:
     """Everything that rooftile_gemm needs for alpha * a @ b + beta * c. Errors: ValueError, TypeError, MemoryError."""
     packed, b = (b, b.original) if isinstance(b, Packed) else (None, b)
-    va = view_of(a, "a", dtype_of(o))
+    va = operand_view(a, "a", dtype_of(o))
     vector_a = len(va.shape) == 1
     va = _promoted(va, "a", 0)
     vb = view_of_b(b, dtype_of(o))

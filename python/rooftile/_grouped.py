@@ -1,14 +1,13 @@
 """Grouped products: groups of rows of a, each with the matrix of an expert, on host memory and on the device."""
 import ctypes
-import operator
-from typing import TYPE_CHECKING, Any, Iterable, List, NamedTuple, Optional, Tuple, Union
+from typing import TYPE_CHECKING, Any, Iterable, List, NamedTuple, Tuple, Union
 
 from . import _abi
 from ._call import Call, Options, Shapes, begin_call, check_types, dtype_of, place_quantized, place_result, view_of_b
 from ._layout import Operand, as_stored, operand_of, place_batch
 from ._resident import begin_resident, on_device, operand_b, set_epilogue, set_operand, set_operand_b
-from ._shapes import Shape, text
-from ._views import View, view_of
+from ._shapes import Shape, sizes_of, text
+from ._views import View, operand_view, view_of
 from .device_array import DeviceArray
 from .epilogue import columns_of_experts, epilogue_args, epilogue_of
 from .weights import Packed, Quantized
@@ -26,13 +25,6 @@ class GroupedCall(NamedTuple):
     groups: _abi.Groups
 
 
-def _integers(name: str, given: Any) -> List[int]:
-    try:
-        return [operator.index(value) for value in given]
-    except TypeError as error:
-        raise TypeError(f"{name} is no sequence of integers: {error}") from None
-
-
 def _array(values: List[int], keep: List[Any]) -> int:
     keep.append((ctypes.c_int64 * max(len(values), 1))(*values))
     return ctypes.addressof(keep[-1])
@@ -40,10 +32,7 @@ def _array(values: List[int], keep: List[Any]) -> int:
 
 def _host_groups(rows: Any, experts: Any, m: int, count: int, keep: List[Any]) -> Tuple[_abi.Groups, int]:
     """The groups, and how many rows they have. m: rows of a. count: matrices of b. Errors: ValueError, TypeError."""
-    sizes = _integers("rows", rows)
-    for g, size in enumerate(sizes):
-        if size < 0:
-            raise ValueError(f"rows[{g}] is {size}; a group has 0 rows or more")
+    sizes = sizes_of("rows", rows)
     if sum(sizes) > m:
         raise ValueError(f"rows has a sum of {sum(sizes)}; a has {m} rows")
     groups = _abi.Groups(count=len(sizes), experts=count, rows=_array(sizes, keep))
@@ -51,12 +40,12 @@ def _host_groups(rows: Any, experts: Any, m: int, count: int, keep: List[Any]) -
         if len(sizes) > count:
             raise ValueError(f"rows has {len(sizes)} groups and b {count} matrices; say with experts which group has which")
         return groups, sum(sizes)
-    numbers = _integers("experts", experts)
+    numbers = sizes_of("experts", experts)
     if len(numbers) != len(sizes):
         raise ValueError(f"experts has {len(numbers)} numbers and rows {len(sizes)}; each group has one of both")
     for g, number in enumerate(numbers):
-        if not 0 <= number < count:
-            raise ValueError(f"experts[{g}] is {number}; b has {count} matrices, from 0 on")
+        if number >= count:
+            raise ValueError(f"experts[{g}] is {number}; b has {count} matrices")
     groups.experts_of_groups = _array(numbers, keep)
     return groups, sum(sizes)
 
@@ -97,7 +86,7 @@ def grouped_call_of(a: Any, b: Any, rows: Any, experts: Any, out: Any, status: A
         raise TypeError(f"status is a {type(status).__name__}; it is a DeviceArray")
     if isinstance(b, Packed):
         raise TypeError("b is Packed; matmul_grouped takes arrays and Quantized")
-    va, vb = view_of(a, "a", dtype_of(o)), view_of_b(b, dtype_of(o))
+    va, vb = operand_view(a, "a", dtype_of(o)), view_of_b(b, dtype_of(o))
     shape = _shape_of(va.shape, vb.shape)
     if isinstance(vb, View):
         check_types(va.type, vb.type)

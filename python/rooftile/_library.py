@@ -5,7 +5,7 @@ import threading
 from typing import Optional
 
 from . import _abi
-from .errors import CannotBeLoaded, Error, error_of
+from .errors import CannotBeLoaded, Error, InvalidArgument, error_of
 
 _PACKAGE = os.path.dirname(os.path.abspath(__file__))
 NAME = "librooftile.so.0"
@@ -95,6 +95,16 @@ def check(lib: ctypes.CDLL, status: int) -> None:
     """Raises the exception of a status that is not 0. To be called by the thread that made the call."""
     if status != 0:
         raise error_of(status, last_error(lib))
+
+
+def check_product(lib: ctypes.CDLL, status: int) -> None:
+    """The same for a product, whose C is the caller's out."""
+    try:
+        check(lib, status)
+    except InvalidArgument as error:
+        if "overlap" not in str(error):
+            raise
+        raise InvalidArgument(f"out overlaps a, b or the epilogue's operands: {error}", error.status) from None
 
 
 def version() -> str:

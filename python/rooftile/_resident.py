@@ -6,7 +6,7 @@ from . import _abi
 from ._abi import ITEM_SIZES, TYPE_NAMES
 from ._call import Options, check_types, number_of
 from ._shapes import Shape, broadcast, contiguous_strides, count, repeated_strides, single_stride, text
-from ._views import type_of, view_of
+from ._views import operand_view, type_of
 from .device_array import DeviceArray, Memory, uploaded
 from .epilogue import Epilogue, epilogue_of
 from .weights import Quantized
@@ -21,7 +21,7 @@ def on_device(session: "Session", x: Any, name: str, dtype: Any = None) -> Devic
             raise ValueError(f"{name} belongs to another session")
         _abi.check_type(name, x.type, f"is {x.dtype}")
         return x
-    view_of(x, name, None if dtype is None else type_of("dtype", dtype))  # for the argument's name in errors
+    operand_view(x, name, None if dtype is None else type_of("dtype", dtype))  # for the argument's name in errors
     return DeviceArray(x, session, dtype)
 
 

@@ -1,7 +1,8 @@
 """Arithmetic of shapes and strides, without memory."""
 import itertools
 import math
-from typing import List, Optional, Sequence, Tuple
+import operator
+from typing import Any, List, Optional, Sequence, Tuple
 
 Shape = Tuple[int, ...]
 
@@ -83,6 +84,28 @@ def offsets(shape: Shape, strides: Sequence[int]) -> List[int]:
     [0, 20, 0, 20]
     """
     return [sum(i * step for i, step in zip(index, strides)) for index in itertools.product(*map(range, shape))]
+
+
+def size_of(name: str, value: Any, least: int = 0) -> int:
+    """Errors: TypeError for what is no whole number, ValueError for less than the least.
+
+    >>> size_of("k", 3, 1)
+    3
+    """
+    try:
+        number = int(operator.index(value))
+    except TypeError:
+        raise TypeError(f"{name} is {value!r}; it is a whole number") from None
+    if number < least:
+        raise ValueError(f"{name} is {number}; it is {least} or more")
+    return number
+
+
+def sizes_of(name: str, given: Any) -> List[int]:
+    """Of a sequence of sizes. Errors: TypeError, ValueError."""
+    if isinstance(given, (str, bytes)) or not hasattr(given, "__iter__"):
+        raise TypeError(f"{name} is a {type(given).__name__}; it is a sequence of whole numbers")
+    return [size_of(f"{name}[{i}]", value) for i, value in enumerate(given)]
 
 
 def text(shape: Shape) -> str:

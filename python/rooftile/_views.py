@@ -140,8 +140,10 @@ def _of_buffer(x: Any, name: str, dtype: Optional[int], writable: bool) -> View:
     buffer = export.buffer
     kind = _type_of_format(x, name, (buffer.format or b"B").decode(), dtype)
     axes = range(buffer.ndim)
-    return View(buffer.buf or 0, kind, tuple(buffer.shape[i] for i in axes), tuple(buffer.strides[i] for i in axes),
-                bool(buffer.readonly), export)
+    shape = tuple(buffer.shape[i] for i in axes)
+    # ctypes' arrays leave strides out, which then lie in C order.
+    strides = tuple(buffer.strides[i] for i in axes) if buffer.strides else contiguous_strides(shape, ITEM_SIZES[kind])
+    return View(buffer.buf or 0, kind, shape, strides, bool(buffer.readonly), export)
 
 
 def _is_readonly(x: Any) -> bool:
@@ -175,3 +177,12 @@ def view_of(x: Any, name: str, dtype: Optional[int] = None, writable: bool = Fal
         if "bytes-like object is required" not in str(error):
             raise
         raise TypeError(f"{name} is a {type(x).__name__}, which has neither the buffer protocol nor __dlpack__") from None
+
+
+def operand_view(x: Any, name: str, dtype: Optional[int]) -> View:
+    """The memory of an operand. Errors: those of view_of; TypeError where it is of another type than dtype, which converts nothing."""
+    view = view_of(x, name, dtype)
+    if dtype is not None and view.type != dtype:
+        raise TypeError(f"{name} is {TYPE_NAMES[view.type]} and dtype {TYPE_NAMES[dtype]}; dtype says what uint16 memory holds, and converts "
+                        "nothing")
+    return view

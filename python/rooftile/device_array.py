@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Any, Optional, Tuple
 
 from . import _abi
 from ._abi import ITEM_SIZES, TYPE_NAMES
-from ._library import check, library
+from ._library import check, check_product, library
 from ._result import numpy_module, numpy_type
 from ._shapes import Shape, contiguous_strides, count, text
-from ._views import View, of_bytes, type_of, view_of
+from ._views import View, of_bytes, operand_view, type_of
 from .errors import Error
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ class Collected:
                 fresh = ctypes.c_void_p()
                 check(lib, lib.rooftile_list_create(context, ctypes.addressof(fresh)))
                 self._list, self._count = fresh, 0
-            check(lib, getattr(lib, function)(self._list, *map(ctypes.addressof, arguments)))
+            check_product(lib, getattr(lib, function)(self._list, *map(ctypes.addressof, arguments)))
             self._count += 1
             if self._count >= _MOST_COLLECTED:
                 self.run()
@@ -102,7 +102,7 @@ class DeviceArray:
         if session is None:
             from ._default import default_session
             session = default_session()
-        view = view_of(x, "x", None if dtype is None else type_of("dtype", dtype))
+        view = operand_view(x, "x", None if dtype is None else type_of("dtype", dtype))
         if view.strides != contiguous_strides(view.shape, view.itemsize):
             view = view.copied()
         self._set(session, view.type, view.shape, uploaded(session, view), False)

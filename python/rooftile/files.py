@@ -106,6 +106,8 @@ class GgufFile(Mapping[str, Any]):
 
     def __init__(self, path: _Path) -> None:
         import mmap
+        if not isinstance(path, (str, os.PathLike)):
+            raise TypeError(f"path is a {type(path).__name__}; it is text")
         self._path = os.fspath(path)
         self._listed = _tensors(self._path)
         with open(path, "rb") as file:

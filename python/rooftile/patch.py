@@ -11,6 +11,7 @@ from . import _abi
 from ._default import default_session, matmul
 from ._library import check, library
 from ._result import numpy_module
+from ._shapes import size_of
 from ._ufunc import replace_loop
 from .errors import CannotBeLoaded, Error
 from .session import Session
@@ -167,9 +168,7 @@ class numpy_patch:
     """
 
     def __init__(self, least: int = LARGE) -> None:
-        self.least = int(least)
-        if self.least < 0:
-            raise ValueError(f"least is {self.least}; it is 0 or more")
+        self.least = size_of("least", least)
         self._begun: Optional[int] = None
         self._products = 0
 

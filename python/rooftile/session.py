@@ -12,14 +12,14 @@ from ._call import ONE, ZERO, Call, Options, call_of
 from ._fast import PlainProducts
 from ._grouped import Integers, grouped_call_of, resident_grouped
 from ._layout import operand_of
-from ._library import check, library
+from ._library import check, check_product, library
 from ._resident import resident_product
 from ._result import numpy_module
-from ._shapes import contiguous_strides
+from ._shapes import contiguous_strides, sizes_of, text
 from ._views import view_of
 from .device_array import Collected, DeviceArray
 from .epilogue import Epilogue
-from .errors import Error, InvalidArgument
+from .errors import Error
 from .weights import Packed, Quantized
 
 
@@ -82,14 +82,18 @@ def _decision(d: _abi.Decision) -> Decision:
                     d.host_ns, d.host1_ns, d.score, {f.name.decode(): f.value for f in d.factors if f.name})
 
 
-def _shape_as_array(x: Any) -> Any:
+def _shape_as_array(x: Any, name: str) -> Any:
     """A shape, such as (2, 3), as an array of float32 that takes no memory and is not read. Anything else as it is."""
     if not (isinstance(x, tuple) and all(isinstance(size, int) for size in x)):
         return x
     numpy = numpy_module()
     if numpy is None:
         raise Error("explaining shapes needs NumPy; give arrays")
-    return numpy.lib.stride_tricks.as_strided(numpy.zeros(1, "float32"), x, contiguous_strides(x, 4), writeable=False)
+    sizes_of(name, x)
+    try:
+        return numpy.lib.stride_tricks.as_strided(numpy.zeros(1, "float32"), x, contiguous_strides(x, 4), writeable=False)
+    except (ValueError, OverflowError) as error:
+        raise ValueError(f"{name} is {text(x)}: {error}") from None
 
 
 def _path(name: str, value: Any) -> Optional[bytes]:
@@ -168,11 +172,7 @@ class Session:
             return call.finish()
         self._running.append(None)
         try:
-            check(self._library, getattr(self._library, function)(self.context, *map(ctypes.addressof, arguments)))
-        except InvalidArgument as error:
-            if "overlap" not in str(error):
-                raise
-            raise InvalidArgument(f"out overlaps a, b or the epilogue's operands: {error}", error.status) from None
+            check_product(self._library, getattr(self._library, function)(self.context, *map(ctypes.addressof, arguments)))
         finally:
             self._running.pop()
         return call.finish()
@@ -219,7 +219,7 @@ class Session:
         ...     session.explain((64, 32), (32, 16)).reason
         'forced'
         """
-        call = call_of(_shape_as_array(a), _shape_as_array(b), None, Options(**options))
+        call = call_of(_shape_as_array(a, "a"), _shape_as_array(b, "b"), None, Options(**options))
         if call.args.batch == 0:
             raise ValueError("the result has a size of 0, so there is nothing to explain")
         decision = _abi.Decision()
@@ -239,7 +239,7 @@ class Session:
         rows: how many rows their left-hand matrices are going to have, such as (1, 512); others work as well.
         Errors: ValueError, TypeError, MemoryError. Without a device that computes with it, it holds nothing.
         """
-        sizes = [int(m) for m in rows]
+        sizes = sizes_of("rows", rows)
         if not sizes:
             raise ValueError("rows is empty: one expected number at least")
         keep: List[Any] = []

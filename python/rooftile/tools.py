@@ -2,13 +2,15 @@
 import os
 from typing import Any, Dict, Iterable, List, Mapping, NamedTuple, Optional, Sequence, Tuple, Union
 
+from ._call import number_of
 from ._program import about, failure, program, run
 from ._progress import Bar, Progress, parsed, seconds
+from ._shapes import size_of
 from .errors import Error
 
 _Path = Union[str, "os.PathLike[str]"]
 Problem = Union[Sequence[int], Mapping[str, Any]]
-_COLUMNS = ("m", "n", "k", "trans_a", "trans_b", "batch", "type", "epilogue", "note")
+_COLUMNS = ("m", "n", "k", "trans_a", "trans_b", "batch", "type", "epilogue", "groups", "skew", "note")
 
 
 class Tuned(NamedTuple):
@@ -26,23 +28,27 @@ def _row(problem: Problem) -> str:
     """A line of the CSV file of --shapes.
 
     >>> _row((8, 9, 10))
-    '8,9,10,0,0,1,f32,,'
-    >>> _row({"m": 1, "n": 4096, "k": 4096, "trans_b": True, "type": "f16"})
-    '1,4096,4096,0,1,1,f16,,'
+    '8,9,10,0,0,1,f32,,,,'
+    >>> _row({"m": 1, "n": 4096, "k": 4096, "trans_b": True, "type": "f16", "groups": 64})
+    '1,4096,4096,0,1,1,f16,,64,,'
     """
+    if isinstance(problem, str) or not isinstance(problem, (Mapping, Sequence)):
+        raise TypeError(f"shapes has {problem!r}; a problem is (m, n, k) or a dict")
     given: Dict[str, Any] = dict(problem) if isinstance(problem, Mapping) else dict(zip(_COLUMNS, problem))
     if not {"m", "n", "k"} <= set(given) or not set(given) <= set(_COLUMNS):
         raise ValueError(f"shapes has {problem!r}; a problem is (m, n, k) or a dict of m, n, k and any of {', '.join(_COLUMNS[3:])}")
-    full: Dict[str, Any] = {"trans_a": 0, "trans_b": 0, "batch": 1, "type": "f32", "epilogue": "", "note": "", **given}
+    full: Dict[str, Any] = {"trans_a": 0, "trans_b": 0, "batch": 1, "type": "f32", "epilogue": "", "groups": "", "skew": "", "note": "", **given}
     values = []
     for name in _COLUMNS:
         value = full[name]
-        if name in _COLUMNS[6:]:
+        if name in ("type", "epilogue", "note"):
             if not isinstance(value, str) or any(c in value for c in ",\"\n"):
                 raise ValueError(f"shapes has {problem!r}; {name} is a word without commas")
             values.append(value)
+        elif name == "skew" and value != "":
+            values.append(repr(number_of(f"shapes has {problem!r}; skew", value)))
         else:
-            values.append(str(int(value)))
+            values.append(value if value == "" else str(size_of(f"shapes has {problem!r}; {name}", value)))
     return ",".join(values)
 
 
@@ -50,7 +56,8 @@ def tune(shapes: Union[str, Iterable[Problem], None] = None, budget: Union[str, 
          database: Optional[_Path] = None, device: Optional[str] = None) -> Tuned:
     """Tunes this machine's devices for problems in a child process, and lets rooftile.matmul use the result.
 
-    shapes: (m, n, k) tuples, or dicts of m, n, k and trans_a, trans_b, batch, type ("f16xq4b32_f16"), epilogue ("bias_column+relu");
+    shapes: (m, n, k) tuples, or dicts of m, n, k and trans_a, trans_b, batch, type ("f16xq4b32_f16"), epilogue ("bias_column+relu"),
+      groups and skew (of matmul_grouped: how many groups, and how many times the mean the largest one is);
       or the name of a built-in set ("squares", "transformer", "llm", ...). Default: the default set.
     budget: wall time for a device, without the first calibration (about 15 s): "60s", "3m", "1h" or seconds.
     progress: a bar (tqdm's where it is installed), nothing (False), or a function of the share and a text.
@@ -67,6 +74,8 @@ def tune(shapes: Union[str, Iterable[Problem], None] = None, budget: Union[str, 
         if isinstance(shapes, str):
             arguments += ["--set", shapes]
         elif shapes is not None:
+            if not hasattr(shapes, "__iter__"):
+                raise TypeError(f"shapes is a {type(shapes).__name__}; it is a list of problems, or the name of a set")
             rows = [_row(problem) for problem in shapes]
             if not rows:
                 raise ValueError("shapes is empty")

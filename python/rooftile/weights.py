@@ -6,7 +6,7 @@ from typing import Any, Dict, Optional, Tuple
 from . import _abi
 from ._abi import BF16, F16, F32, TYPE_NAMES
 from ._library import check, library
-from ._shapes import text
+from ._shapes import size_of, text
 from ._views import View, view_of
 
 _BLOCK_SIZES = (16, 32, 64, 128, 256)
@@ -61,12 +61,10 @@ class Quantized:
 
     def __init__(self, values: Any, scales: Any = None, zero_points: Any = None, *, k: int, n: int, bits: int = 0, block: int = 0,
                  format: Optional[str] = None, experts: Optional[int] = None) -> None:
-        if k < 1 or n < 1:
-            raise ValueError(f"k is {k} and n is {n}; both have to be at least 1")
-        if experts is not None and experts < 1:
-            raise ValueError(f"experts is {experts}; a stack has at least 1")
-        matrix = (int(k), int(n))
-        self.shape: Tuple[int, ...] = matrix if experts is None else (int(experts), *matrix)
+        matrix = (size_of("k", k, 1), size_of("n", n, 1))
+        self.shape: Tuple[int, ...] = matrix if experts is None else (size_of("experts", experts, 1), *matrix)
+        k, n = matrix
+        rows = n * (experts or 1)
         self.bits, self.block, self.format = bits, block, format
         self._values = _flat(values, "values")
         self._scales: Optional[View] = None
@@ -79,17 +77,19 @@ class Quantized:
             self._format = _abi.enumerator("format", _abi.BLOCK_FORMATS, format)
             if scales is not None or zero_points is not None:
                 raise ValueError("scales and zero_points are in the blocks of a format; leave them out")
+            elements, size = _abi.BLOCKS[format]
+            _length("values", self._values, rows * -(-k // elements) * size)
             return
         check_blocks(bits, block)
         if scales is None:
             raise ValueError("scales are needed, unless format names the blocks of a GGUF file")
-        n, blocks = n * (experts or 1), -(-k // block)
+        blocks = -(-k // block)
         self._scales = view_of(scales, "scales")
         self._scales = _flat(scales, "scales")
-        _length("values", self._values, n * blocks * block * bits // 8)
-        _length("scales", self._scales, n * blocks * self._scales.itemsize)
+        _length("values", self._values, rows * blocks * block * bits // 8)
+        _length("scales", self._scales, rows * blocks * self._scales.itemsize)
         if zero_points is not None:
-            self._set_zero_points(zero_points, n, blocks)
+            self._set_zero_points(zero_points, rows, blocks)
 
     def _set_zero_points(self, zero_points: Any, n: int, blocks: int) -> None:
         assert self._scales is not None

@@ -1,5 +1,6 @@
 """Products of every kind of operand against float64, and what is refused."""
 import array
+import ctypes
 import gc
 import mmap
 import sys
@@ -172,6 +173,7 @@ def test_memory_of_other_kinds(tmp_path):
         view.release()
     close(rt.matmul(numpy.memmap(tmp_path / "a", "float32", "r", shape=(4, 5)), b), a, b)
     close(rt.matmul(memoryview(array.array("f", a.ravel())).cast("B").cast("f", (4, 5)), b), a, b)
+    close(rt.matmul((ctypes.c_float * 5 * 4).from_buffer_copy(a), b), a, b)  # which leaves its strides out
     out = bytearray(48)
     assert rt.matmul(a, b, out=memoryview(out).cast("f", (4, 3))) is not None
     close(numpy.frombuffer(out, "float32").reshape(4, 3), a, b)
@@ -316,6 +318,9 @@ class Sub(numpy.ndarray):
     (TypeError, "^alpha is 'two'; it is a number", {"alpha": "two"}),
     (TypeError, r"^alpha is array\(.*; it is a number", {"alpha": numpy.ones(2)}),
     (TypeError, "^dtype_out is 'int8'; it is one of float32, float16, bfloat16, int32$", {"dtype_out": "int8"}),
+    (TypeError, "^alpha is '2'; it is a number$", {"alpha": "2"}),
+    (ValueError, "^alpha is a number beyond the range", {"alpha": 10**400}),
+    (TypeError, "^a is float32 and dtype float16; dtype says what uint16 memory holds", {"dtype": "float16"}),
     (ValueError, "^bias is 3; it has to be", {"bias": numpy.ones(3, "float32")}),
     (TypeError, "^bias is float64, which is not float32$", {"bias": numpy.ones(2)}),
     (ValueError, "^epilogue is 'tanh'; it is one of none, relu", {"epilogue": "tanh"}),

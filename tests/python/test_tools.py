@@ -48,14 +48,14 @@ def of(program, what):
 
 def test_tuning_shows_progress_and_returns_the_table(tuner):
     seen = []
-    done = rt.tune([(8, 9, 10), {"m": 1, "n": 2, "k": 3, "trans_b": True, "type": "f16"}], "60s", lambda *shown: seen.append(shown),
+    done = rt.tune([(8, 9, 10), {"m": 1, "n": 2, "k": 3, "trans_b": True, "type": "f16", "groups": 4, "skew": 1.5}], "60s", lambda *shown: seen.append(shown),
                    database="/a/b.db", device="llvm")
     assert done == rt.Tuned("a table\n", "rooftile: a warning")
     assert seen == [(0.0, "calibrating; after it the budget of 60 s begins"),
                     (0.5, "searching 1/1 8x9x10 nn: 1.5 GFLOP/s, 5 % of roof")]
     asked = of(tuner, "asked").read_text().split()
     assert asked[:4] == ["tune", "--budget", "60s", "--shapes"] and asked[5:] == ["--db", "/a/b.db", "--device", "llvm"]
-    assert of(tuner, "shapes").read_text().splitlines()[1:] == ["8,9,10,0,0,1,f32,,", "1,2,3,0,1,1,f16,,"]
+    assert of(tuner, "shapes").read_text().splitlines()[1:] == ["8,9,10,0,0,1,f32,,,,", "1,2,3,0,1,1,f16,,4,1.5,"]
     rt.tune("llm", 2.5, False)
     assert of(tuner, "asked").read_text().split() == ["tune", "--budget", "2.5s", "--set", "llm"]
 

@@ -52,10 +52,12 @@ def test_parts_that_do_not_fit_are_named():
             ({"scales": scales[:1]}, ValueError, "scales has 8 bytes; 16 are needed"),
             ({"scales": scales.astype("int32")}, TypeError, "scales is int32"),
             ({"scales": None}, ValueError, "scales are needed"),
-            ({"bits": 5}, ValueError, "bits is 5"), ({"block": 24}, ValueError, "block is 24"), ({"n": 0}, ValueError, "n is 0"),
+            ({"bits": 5}, ValueError, "bits is 5"), ({"block": 24}, ValueError, "block is 24"), ({"n": 0}, ValueError, "n is 0; it is 1 or more"),
+            ({"k": "64"}, TypeError, "k is '64'; it is a whole number"), ({"experts": 1.0}, TypeError, "experts is 1.0; it is a whole number"),
             ({"zero_points": scales.astype("float16")}, TypeError, "zero_points is float16"),
             ({"zero_points": numpy.zeros(3, "uint8")}, ValueError, "zero_points has 3 bytes; 2 are needed"),
-            ({"format": "q8_0"}, ValueError, "leave them out"), ({"format": "q9"}, ValueError, "format is 'q9'"),
+            ({"format": "q8_0"}, ValueError, "leave them out"),
+            ({"format": "q4_k", "scales": None}, ValueError, "values has 64 bytes; 288 are needed"), ({"format": "q9"}, ValueError, "format is 'q9'"),
             ({"values": "text"}, TypeError, "values is a str")):
         with pytest.raises(kind, match=match):
             rt.Quantized(**{**good, **change})
@@ -96,6 +98,8 @@ def test_gguf_files(tmp_path):
         file["wieght"]
     assert "other" not in file and file.get(3) is None
     (tmp_path / "w.gguf").write_bytes(b"GGUF")
+    with pytest.raises(TypeError, match="^path is a int; it is text$"):
+        rt.GgufFile(3)
     with pytest.raises(rt.Error, match="w.gguf"):
         rt.GgufFile(tmp_path / "w.gguf")
 
