@@ -5,6 +5,7 @@ pointers are set. A structure belongs to one product at a time: list.pop and lis
 signal handlers and the products that these make.
 """
 import ctypes
+import math
 import sys
 import time
 from ctypes import addressof, c_char, c_ssize_t
@@ -32,9 +33,9 @@ class _Plan:
         self._made.append(None)
         return args, addressof(args)
 
-    def wait(self) -> None:
-        """Until no product has a structure."""
-        while len(self.free) < len(self._made):
+    def wait(self, until: float) -> None:
+        """Until no product has a structure, or until this time."""
+        while len(self.free) < len(self._made) and time.monotonic() < until:
             time.sleep(0.001)
 
 
@@ -72,12 +73,19 @@ class PlainProducts:
         self.array = numpy.ndarray
         self.multiply = _multiply(library, self._plans, self._open, numpy) if _data_is_there(numpy) else _leave
 
-    def close(self) -> None:
-        """Waits for running products; later ones are left to the general way."""
+    def stop(self) -> None:
+        """Leaves later products to the general way."""
         self._open.clear()
+
+    def wait(self, until: float = math.inf) -> None:
+        """For running products, but no longer than until."""
         for plan in list(self._plans.values()):
             if plan is not None:
-                plan.wait()
+                plan.wait(until)
+
+    def go_on(self, context: ctypes.c_void_p) -> None:
+        """After stop."""
+        self._open[:] = [context.value]
 
 
 def _leave(a: Any, b: Any, out: Any) -> Any:
@@ -128,7 +136,7 @@ def _multiply(library: ctypes.CDLL, plans: Dict[Any, Optional[_Plan]], opened: L
         args, pointer = prepared
         args.a, args.b, args.c = x, y, z
         try:
-            # close() empties the list, and then waits for this structure.
+            # stop() empties the list, and wait() waits for this structure.
             status = sgemm(opened[0], pointer)
         except IndexError:
             return None

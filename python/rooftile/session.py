@@ -23,19 +23,34 @@ from .errors import Error
 from .weights import Packed, Quantized
 
 
-# Held while a context is opened, and while the process forks: a child would wait for ever for a BLAS that another thread of its parent
-# was loading.
-_opening = threading.RLock()
-
-
-def _renew_opening() -> None:
-    """In a forked child."""
-    global _opening
-    _opening = threading.RLock()
-
-
-os.register_at_fork(before=lambda: _opening.acquire(), after_in_parent=lambda: _opening.release(), after_in_child=_renew_opening)
+# Held while a context is opened or closed, while a product begins, and while the process forks: a child would wait for ever for a BLAS
+# that another thread of its parent was loading, or for a lock of OpenBLAS that a product held.
+_gate = threading.RLock()
 _sessions: "weakref.WeakSet[Session]" = weakref.WeakSet()
+# How long a fork waits for the products of other threads. After it, it is as with NumPy, which does not wait.
+_LONGEST_WAIT_S = 1.0
+
+
+def _before_fork() -> None:
+    _gate.acquire()
+    until = time.monotonic() + _LONGEST_WAIT_S
+    for session in list(_sessions):
+        session.hold(until)
+
+
+def _after_fork() -> None:
+    for session in list(_sessions):
+        session.go_on()
+    _gate.release()
+
+
+def _renew_gate() -> None:
+    """In a forked child."""
+    global _gate
+    _gate = threading.RLock()
+
+
+os.register_at_fork(before=_before_fork, after_in_parent=_after_fork, after_in_child=_renew_gate)
 
 
 def _close_all() -> None:
@@ -125,13 +140,13 @@ class Session:
                  tier: Optional[str] = None, precision: Optional[str] = None, deterministic: bool = False,
                  log_untuned: bool = True) -> None:
         self._context = ctypes.c_void_p()
-        self._running: List[None] = []
+        self._running: List[int] = []  # threads, one entry for each product
         options = _abi.Options(database_path=_path("database", database), device=_path("device", device),
                                tier=_abi.enumerator("tier", _abi.TIERS, tier),
                                precision=_abi.enumerator("precision", _abi.PRECISIONS, precision),
                                deterministic=int(deterministic), no_untuned_log=int(not log_untuned))
         self._library = library()
-        with _opening:
+        with _gate:
             check(self._library, self._library.rooftile_open(ctypes.addressof(options), ctypes.addressof(self._context)))
         self._plain: Optional[PlainProducts] = None
         self.collected = Collected()
@@ -149,6 +164,20 @@ class Session:
     def forget_threads(self) -> None:
         """In a forked child (for the package's own use)."""
         self._running, self._plain, self.collected = [], None, Collected()
+
+    def hold(self, until: float) -> None:
+        """Lets no product begin, and waits for those of other threads, but no longer than until (for the package's own use)."""
+        if self._plain is not None:
+            self._plain.stop()
+            self._plain.wait(until)
+        own = threading.get_ident()
+        while any(thread != own for thread in self._running) and time.monotonic() < until:
+            time.sleep(0.001)
+
+    def go_on(self) -> None:
+        """After hold."""
+        if self._plain is not None and not self.closed:
+            self._plain.go_on(self.context)
 
     @property
     def closed(self) -> bool:
@@ -170,11 +199,14 @@ class Session:
     def _run(self, call: Call, function: str, *arguments: _abi.Structure) -> Any:
         if call.args.batch == 0:  # nothing to compute
             return call.finish()
-        self._running.append(None)
+        own = threading.get_ident()
+        with _gate:
+            context = self.context
+            self._running.append(own)
         try:
-            check_product(self._library, getattr(self._library, function)(self.context, *map(ctypes.addressof, arguments)))
+            check_product(self._library, getattr(self._library, function)(context, *map(ctypes.addressof, arguments)))
         finally:
-            self._running.pop()
+            self._running.remove(own)
         return call.finish()
 
     def matmul(self, a: Any, b: Any, out: Any = None, *, alpha: float = ONE, beta: Optional[float] = None, c: Any = None,
@@ -281,10 +313,14 @@ class Session:
         """Waits for the products that other threads are computing, and frees the context. A closed session may be closed."""
         if self.before_close is not None:
             self.before_close()
-        context, self._context = self._context, ctypes.c_void_p()
+        with _gate:
+            context, self._context = self._context, ctypes.c_void_p()
+            plain = self._plain
+            if plain is not None:
+                plain.stop()
         self.collected.drop()
-        if self._plain is not None:
-            self._plain.close()
+        if plain is not None:
+            plain.wait()
         while self._running:
             time.sleep(0.001)
         self._library.rooftile_close(context)

@@ -155,7 +155,8 @@ def test_products_at_the_same_time_have_arguments_of_their_own():
         assert len(set(pointers)) == 3
         plain.multiply(a, b, None)
         assert pointers[3] in pointers[:3]
-        plain.close()
+        plain.stop()
+        plain.wait()
 
 
 @pytest.mark.parametrize("transposed", [False, True])
