@@ -61,6 +61,8 @@ def from_dlpack(x: Any, name: str) -> Tuple[int, int, Tuple[int, ...], Tuple[int
         raise ValueError(f"{name} is a {type(x).__name__} that is not handed over: {error}") from None
     if int(device[0]) not in _HOST_DEVICES:
         raise TypeError(f"{name} lies on a device (DLPack's kind {int(device[0])}): move it to the processor's memory first")
+    if getattr(x, "is_neg", bool)():  # PyTorch hands over the memory, whose signs are the other ones
+        raise ValueError(f"{name} is a {type(x).__name__} with the negative bit, whose memory has other signs: give resolve_neg()")
     try:
         capsule = x.__dlpack__()
     except (BufferError, RuntimeError, ValueError) as error:

@@ -9,7 +9,7 @@ from ._shapes import Shape, broadcast, contiguous_strides, count, repeated_strid
 from ._views import operand_view, type_of
 from .device_array import DeviceArray, Memory, uploaded
 from .epilogue import Epilogue, epilogue_of
-from .weights import Quantized
+from .weights import Packed, Quantized
 
 if TYPE_CHECKING:
     from .session import Session
@@ -93,6 +93,8 @@ def set_epilogue(session: "Session", args: _abi.GemmArgs, operands: _abi.Residen
 
 
 def operand_b(session: "Session", b: Any, dtype: Any) -> Union[DeviceArray, Quantized]:
+    if isinstance(b, Packed):
+        raise TypeError("b is Packed; products on the device take arrays and Quantized")
     return b if isinstance(b, Quantized) else on_device(session, b, "b", dtype)
 
 

@@ -201,6 +201,7 @@ Q = rt.Quantized(numpy.full((E, 3, 64), 129, "uint8"), numpy.ones((E, 3, 2), "fl
      {"epilogue": rt.Epilogue(column_scale=numpy.zeros(N + 1, "float32"))}),
     (ValueError, "^bias is 4 x 7 and column_scale 7; both have a row for each expert, or neither$",
      {"bias": numpy.zeros((E, N), "float32"), "epilogue": rt.Epilogue(column_scale=numpy.zeros(N, "float32"))}),
+    (TypeError, "^b is Packed; matmul_grouped takes", {"b": rt.default_session().pack(B[0], rows=(1,))}),
     (TypeError, "^status is a int; it is a DeviceArray", {"status": 3}),
     (ValueError, "^tier is 'gpu'", {"tier": "gpu"}),
 ])
@@ -229,7 +230,8 @@ def test_bad_arguments_on_the_device_are_named(session):
                 (ValueError, "^rows is 11 x 33; it has one dimension$", (x, B, x, experts)),
                 (ValueError, "^rows has 5 groups and b 4 matrices", (x, B, rows)),
                 (ValueError, "^a is a transpose", (session.array(numpy.ascontiguousarray(A.T)).T, B, rows, experts)),
-                (TypeError, "^a is float32 and b is float16", (x, B.astype("float16"), rows, experts))):
+                (TypeError, "^a is float32 and b is float16", (x, B.astype("float16"), rows, experts)),
+                (TypeError, "^b is Packed; products on the device take", (x, session.pack(B[0], rows=(1,)), rows, experts))):
             with pytest.raises(kind, match=match):
                 session.matmul_grouped(*given)
         for match, status, sizes in (("^status is 5; it has to have 1 elements", experts, rows),

@@ -41,5 +41,22 @@ def test_tensors_that_need_gradients_are_refused():
         rt.matmul(x.detach(), x.detach(), out=x)
 
 
+def test_tensors_whose_memory_has_other_signs_are_refused():
+    x = torch.full((2, 2), 1 + 2j, dtype=torch.complex64).conj().imag
+    assert x.is_neg()
+    for arguments in ((x, torch.eye(2)), (torch.eye(2), x), (torch.eye(2), torch.eye(2), x)):
+        with pytest.raises(ValueError, match="^(a|b|out) is a Tensor with the negative bit.*resolve_neg"):
+            rt.matmul(*arguments)
+    assert (rt.matmul(x.resolve_neg(), torch.eye(2)) == -2).all()
+
+
+def test_grouped_products():
+    x, w = torch.rand(4, 5), torch.rand(2, 3, 5).transpose(1, 2)
+    product = rt.matmul_grouped(x, w, torch.tensor([1, 2]), torch.tensor([1, 0]))
+    assert isinstance(product, torch.Tensor) and (product[3] == 0).all()
+    numpy.testing.assert_allclose(product[:1], x[:1].double() @ w[1].double(), rtol=1e-6)
+    numpy.testing.assert_allclose(product[1:3], x[1:3].double() @ w[0].double(), rtol=1e-6)
+
+
 if __name__ == "__main__":
     sys.exit(pytest.main(["-q", "-p", "no:cacheprovider", __file__]))
