@@ -1,6 +1,8 @@
-// C++ wrapper of grouped.h. It adds only struct sizes and exceptions. Part of rooftile.hpp.
+// C++ wrapper of grouped.h and experts.h. It adds only struct sizes and exceptions. Part of
+// rooftile.hpp.
 #pragma once
 
+#include <rooftile/experts.h>
 #include <rooftile/grouped.h>
 #include <rooftile/packed.h>
 
@@ -61,6 +63,36 @@ inline void grouped_gemm(DeviceList& list, const rooftile_gemm_args& args,
   const rooftile_groups sizes = detail::completed(groups);
   const detail::GroupedOperands places(operands, of_groups);
   detail::check(rooftile_list_grouped_gemm(list.get(), &problem, &sizes, &places.grouped));
+}
+
+/// Call rooftile_list_top_k, rooftile_list_group_tokens, rooftile_list_gather and
+/// rooftile_list_combine. A default-constructed place is an operand that is left out. Throw
+/// StatusError, with the list unchanged.
+inline void top_k(DeviceList& list, rooftile_top_k_args args, const rooftile_place& x,
+                  const rooftile_place& experts, const rooftile_place& weights) {
+  args.struct_size = sizeof args;
+  detail::check(rooftile_list_top_k(list.get(), &args, x, experts, weights));
+}
+inline void group_tokens(DeviceList& list, rooftile_group_tokens_args args,
+                         const rooftile_place& experts_of_tokens, const rooftile_place& sizes,
+                         const rooftile_place& sources, const rooftile_place& places,
+                         const rooftile_place& status = {}) {
+  args.struct_size = sizeof args;
+  detail::check(rooftile_list_group_tokens(list.get(), &args, experts_of_tokens, sizes, sources,
+                                           places, status));
+}
+inline void gather(DeviceList& list, rooftile_gather_args args, const rooftile_place& x,
+                   const rooftile_place& sources, const rooftile_place& y,
+                   const rooftile_place& status = {}) {
+  args.struct_size = sizeof args;
+  detail::check(rooftile_list_gather(list.get(), &args, x, sources, y, status));
+}
+inline void combine(DeviceList& list, rooftile_combine_args args, const rooftile_place& x,
+                    const rooftile_place& places, const rooftile_place& weights,
+                    const rooftile_place& residual, const rooftile_place& y,
+                    const rooftile_place& status = {}) {
+  args.struct_size = sizeof args;
+  detail::check(rooftile_list_combine(list.get(), &args, x, places, weights, residual, y, status));
 }
 
 /// Owner of packed experts. Movable. The constructor throws StatusError.

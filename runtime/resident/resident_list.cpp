@@ -22,6 +22,26 @@ void ResidentList::add_multiply(const MultiplyCall& call) {
                          resident_->device()->profile().limits));
 }
 
+void ResidentList::add_top_k(const TopKCall& call) {
+  add(top_k_operation(call, resident_->row_shaders().top_k(),
+                      resident_->device()->profile().limits));
+}
+
+void ResidentList::add_group_tokens(const GroupTokensCall& call) {
+  add(group_tokens_operation(call, resident_->row_shaders().group_tokens(),
+                             resident_->device()->profile().limits));
+}
+
+void ResidentList::add_gather(const GatherCall& call) {
+  add(gather_operation(call, resident_->row_shaders().gather(),
+                       resident_->device()->profile().limits));
+}
+
+void ResidentList::add_combine(const CombineCall& call) {
+  add(combine_operation(call, resident_->row_shaders().combine(),
+                        resident_->device()->profile().limits));
+}
+
 void ResidentList::add(RowOperation operation) {
   if (operation.empty()) return;
   const std::lock_guard lock(mutex_);
@@ -120,7 +140,7 @@ std::shared_ptr<Run> ResidentList::run() {
     if (const Gemm* gemm = std::get_if<Gemm>(&item))
       Resident::mark_written(gemm->work);
     else if (const RowOperation* operation = std::get_if<RowOperation>(&item))
-      operation->result->written();
+      for (const auto& result : operation->results) result->written();
     else if (const Transfer& transfer = std::get<Transfer>(item); transfer.from != nullptr)
       transfer.memory->written();
   if (!transfers_.empty()) last_run_ = run;

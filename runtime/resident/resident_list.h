@@ -6,6 +6,7 @@
 #include <variant>
 #include <vector>
 
+#include "runtime/resident/expert_operation.h"
 #include "runtime/resident/resident.h"
 #include "runtime/resident/row_operation.h"
 
@@ -19,10 +20,14 @@ class ResidentList {
   /// Adds a call; chooses and compiles its kernel. Throws as Resident::product, and then adds
   /// nothing.
   void add_gemm(ResidentWork work);
-  /// Add an operation on float32 matrices; compile its shader. Throw as row_operation.h
+  /// Add an operation on matrices; compile its shader. Throw as row_operation.h, expert_operation.h
   /// and RowShaders, and then add nothing.
   void add_softmax(const SoftmaxCall& call);
   void add_multiply(const MultiplyCall& call);
+  void add_top_k(const TopKCall& call);
+  void add_group_tokens(const GroupTokensCall& call);
+  void add_gather(const GatherCall& call);
+  void add_combine(const CombineCall& call);
   /// Add transfers. Host memory of an upload is read at each run; host memory of a download is
   /// filled by the Run's wait. Throw kInvalidArgument for bytes outside the buffer.
   void add_upload(std::shared_ptr<DeviceMemory> memory, std::uint64_t offset_bytes,

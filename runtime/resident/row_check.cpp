@@ -5,49 +5,13 @@
 #include <limits>
 #include <vector>
 
-#include "core/error.h"
-#include "core/numbers/random.h"
 #include "generator/emit_rows.h"
-#include "runtime/resident/row_operation.h"
+#include "runtime/resident/row_check_tools.h"
 
 namespace rooftile {
 namespace {
 
-constexpr double kUnit = 0x1p-24, kUlp = 0x1p-23, kSmallestNormal = 0x1p-126;
-constexpr double kTimeoutNs = 10e9;  // lavapipe compiles in the first run.
-constexpr std::int64_t kOffset = 4;
-
-/// Random float32 in a buffer that both sides see.
-std::shared_ptr<DeviceMemory> random_memory(Device& device, std::int64_t elements, float range,
-                                            Random& random) {
-  auto memory = std::make_shared<DeviceMemory>();
-  memory->buffer = device.create_buffer(static_cast<std::uint64_t>((elements + 3) / 4) * 16,
-                                        BufferUse::kDownload);
-  auto* const values = static_cast<float*>(memory->buffer.mapped());
-  for (std::int64_t i = 0; i < (elements + 3) / 4 * 4; ++i) values[i] = range * random.symmetric();
-  return memory;
-}
-
-std::vector<float> values_of(const DeviceMemory& memory) {
-  const auto* const values = static_cast<const float*>(memory.buffer.mapped());
-  return {values, values + memory.buffer.size_bytes() / sizeof(float)};
-}
-
-void run(Device& device, const RowOperation& operation) {
-  CommandList list = device.record(operation.steps().steps);
-  device.run(list, kTimeoutNs);
-}
-
-void expect(double got, double expected, double bound, const char* what) {
-  if (!(std::abs(got - expected) <= bound))
-    fail(ErrorCode::kInternal, "the shader of {} computes {} instead of {}", what, got, expected);
-}
-
-void expect_unchanged(const std::vector<float>& before, const std::vector<float>& after,
-                      const char* what) {
-  if (before != after)
-    fail(ErrorCode::kInternal, "the shader of {} writes outside of its result", what);
-}
+using namespace row_check;
 
 }  // namespace
 
@@ -87,8 +51,8 @@ void check_softmax(std::shared_ptr<Device> device, const ShaderCache& cache) {
                          kOffset, kLdX, kRows * kLdX},
                     y = {random_memory(*device, kOffset + kBatch * kRows * kLdY, 1, random),
                          kOffset, kLdY, kRows * kLdY};
-  const std::vector<float> in = values_of(*x.memory);
-  std::vector<float> outside = values_of(*y.memory);
+  const std::vector<float> in = values_of<float>(*x.memory);
+  std::vector<float> outside = values_of<float>(*y.memory);
   run(*device,
       softmax_operation(SoftmaxCall{.rows = kRows,
                                     .columns = kColumns,
@@ -99,7 +63,7 @@ void check_softmax(std::shared_ptr<Device> device, const ShaderCache& cache) {
                                     .causal = true,
                                     .causal_offset = kPast},
                         compiled(*device, emit_softmax(), cache), device->profile().limits));
-  const std::vector<float> out = values_of(*y.memory);
+  const std::vector<float> out = values_of<float>(*y.memory);
   for (std::int64_t b = 0; b < kBatch; ++b)
     for (std::int64_t row = 0; row < kRows; ++row) {
       const float* const from = in.data() + x.offset + b * x.stride + row * kLdX;
@@ -128,14 +92,14 @@ void check_multiply(std::shared_ptr<Device> device, Activation activation,
     return RowMatrices{random_memory(*device, kOffset + kRows * ld, 4, random), kOffset, ld, 0};
   };
   const RowMatrices x = matrices(kLdX), y = matrices(kLdY), z = matrices(kLdZ);
-  const std::vector<float> in_x = values_of(*x.memory), in_y = values_of(*y.memory);
-  std::vector<float> outside = values_of(*z.memory);
+  const std::vector<float> in_x = values_of<float>(*x.memory), in_y = values_of<float>(*y.memory);
+  std::vector<float> outside = values_of<float>(*z.memory);
   run(*device,
       multiply_operation(
           MultiplyCall{
               .rows = kRows, .columns = kColumns, .activation = activation, .x = x, .y = y, .z = z},
           compiled(*device, emit_multiply(activation), cache), device->profile().limits));
-  const std::vector<float> out = values_of(*z.memory);
+  const std::vector<float> out = values_of<float>(*z.memory);
   for (std::int64_t row = 0; row < kRows; ++row)
     for (std::int64_t j = 0; j < kColumns; ++j) {
       const double a = in_x[static_cast<std::size_t>(kOffset + row * kLdX + j)],

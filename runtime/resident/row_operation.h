@@ -1,4 +1,4 @@
-// What a list does to float32 matrices on the device between its GEMMs: its checks and its step.
+// What a list does to matrices on the device between its GEMMs: its checks and its step.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@
 
 namespace rooftile {
 
-/// A batch of row-major float32 matrices. All numbers are in elements.
+/// A batch of row-major matrices of float32 or of 32-bit integers. All numbers are in elements.
 struct RowMatrices {
   std::shared_ptr<DeviceMemory> memory;
   std::int64_t offset = 0, ld = 0, stride = 0;
@@ -36,11 +36,10 @@ struct MultiplyCall {
 struct RowOperation {
   std::shared_ptr<const Pipeline> pipeline;
   DispatchStep step;
-  std::vector<Access> reads;
-  Access written;
-  MemoryUses uses;                       ///< Keeps the buffers alive.
-  std::shared_ptr<DeviceMemory> result;  ///< The one that is written.
-  double expected_ns = 0;                ///< A pessimistic guess.
+  std::vector<Access> reads, writes;
+  MemoryUses uses;         ///< Keeps the buffers alive.
+  MemoryUses results;      ///< Those that are written.
+  double expected_ns = 0;  ///< A pessimistic guess.
 
   /// Whether there is nothing to do.
   bool empty() const { return pipeline == nullptr; }

@@ -1,6 +1,9 @@
 #include "runtime/resident/row_shaders.h"
 
+#include <utility>
+
 #include "generator/emit_rows.h"
+#include "runtime/resident/expert_check.h"
 #include "runtime/resident/row_check.h"
 
 namespace rooftile {
@@ -11,23 +14,38 @@ RowShaders::RowShaders(std::shared_ptr<Device> device, std::shared_ptr<KernelCac
       cache_(std::move(cache)),
       checking_device_(std::move(checking_device)) {}
 
-std::shared_ptr<const Pipeline> RowShaders::softmax() {
+RowShaders::Compiled RowShaders::checked(
+    Compiled& kept, const Shader& shader,
+    const std::function<void(std::shared_ptr<Device>, const ShaderCache&)>& check) {
   const std::lock_guard lock(mutex_);
-  if (softmax_ == nullptr) {
-    check_softmax(checking_device_(), cache_->shaders);
-    softmax_ = compiled(*device_, emit_softmax(), cache_->shaders);
+  if (kept == nullptr) {
+    check(checking_device_(), cache_->shaders);
+    kept = compiled(*device_, shader, cache_->shaders);
   }
-  return softmax_;
+  return kept;
 }
 
-std::shared_ptr<const Pipeline> RowShaders::multiply(Activation activation) {
-  const std::lock_guard lock(mutex_);
-  auto& multiply = multiply_[activation];
-  if (multiply == nullptr) {
-    check_multiply(checking_device_(), activation, cache_->shaders);
-    multiply = compiled(*device_, emit_multiply(activation), cache_->shaders);
-  }
-  return multiply;
+RowShaders::Compiled RowShaders::softmax() {
+  return checked(softmax_, emit_softmax(), check_softmax);
+}
+
+RowShaders::Compiled RowShaders::multiply(Activation activation) {
+  return checked(multiply_.at(static_cast<std::size_t>(activation)), emit_multiply(activation),
+                 [&](std::shared_ptr<Device> device, const ShaderCache& cache) {
+                   check_multiply(std::move(device), activation, cache);
+                 });
+}
+
+RowShaders::Compiled RowShaders::top_k() { return checked(top_k_, emit_top_k(), check_top_k); }
+
+RowShaders::Compiled RowShaders::group_tokens() {
+  return checked(group_tokens_, emit_group_tokens(), check_group_tokens);
+}
+
+RowShaders::Compiled RowShaders::gather() { return checked(gather_, emit_gather(), check_gather); }
+
+RowShaders::Compiled RowShaders::combine() {
+  return checked(combine_, emit_combine(), check_combine);
 }
 
 }  // namespace rooftile

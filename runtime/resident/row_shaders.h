@@ -1,8 +1,9 @@
 // The compiled shaders of row operations on one device.
 #pragma once
 
+#include <array>
+#include <cstddef>
 #include <functional>
-#include <map>
 #include <memory>
 #include <mutex>
 
@@ -12,9 +13,9 @@
 
 namespace rooftile {
 
-/// Thread-safe. Each shader is compiled at its first use, and then compared with float64 on
-/// `checking_device`, so that a shader that hangs or is wrong does no harm. Throws what compilation
-/// throws, and kInternal where a result is wrong.
+/// Thread-safe. Each shader is compiled at its first use, and then compared with the host's result
+/// on `checking_device`, so that a shader that hangs or is wrong does no harm. Throws what
+/// compilation throws, and kInternal where a result is wrong.
 class RowShaders {
  public:
   RowShaders(std::shared_ptr<Device> device, std::shared_ptr<KernelCache> cache,
@@ -22,14 +23,23 @@ class RowShaders {
 
   std::shared_ptr<const Pipeline> softmax();
   std::shared_ptr<const Pipeline> multiply(Activation activation);
+  std::shared_ptr<const Pipeline> top_k();
+  std::shared_ptr<const Pipeline> group_tokens();
+  std::shared_ptr<const Pipeline> gather();
+  std::shared_ptr<const Pipeline> combine();
 
  private:
+  using Compiled = std::shared_ptr<const Pipeline>;
+  /// Returns `kept`; where it is null, after the shader was checked and compiled.
+  Compiled checked(Compiled& kept, const Shader& shader,
+                   const std::function<void(std::shared_ptr<Device>, const ShaderCache&)>& check);
+
   const std::shared_ptr<Device> device_;
   const std::shared_ptr<KernelCache> cache_;
   const std::function<std::shared_ptr<Device>()> checking_device_;
   std::mutex mutex_;  ///< Guards what follows.
-  std::shared_ptr<const Pipeline> softmax_;
-  std::map<Activation, std::shared_ptr<const Pipeline>> multiply_;
+  Compiled softmax_, top_k_, group_tokens_, gather_, combine_;
+  std::array<Compiled, static_cast<std::size_t>(Activation::kSilu) + 1> multiply_;
 };
 
 }  // namespace rooftile

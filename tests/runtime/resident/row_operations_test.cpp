@@ -4,9 +4,8 @@
 #include <cmath>
 #include <limits>
 
-#include "core/numbers/random.h"
 #include "runtime/resident/row_check.h"
-#include "tests/support/resident_fixture.h"
+#include "tests/support/row_list.h"
 
 namespace rooftile {
 namespace {
@@ -16,36 +15,7 @@ using ::testing::HasSubstr;
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
 constexpr float kCanaryValue = -7.25f;
 
-class RowOperationsTest : public ResidentTest {
- protected:
-  void SetUp() override {
-    ResidentTest::SetUp();
-    open({});
-    ok(rooftile_list_create(context_, &list_));
-  }
-  void TearDown() override {
-    ok(rooftile_list_release(list_));
-    ResidentTest::TearDown();
-  }
-  void run() {
-    rooftile_run* run = nullptr;
-    ok(rooftile_list_run(list_, &run));
-    finish(run);
-  }
-  std::vector<float> download(const rooftile_place& place, std::size_t count) {
-    std::vector<float> values(count);
-    ok(rooftile_buffer_download(place.buffer, static_cast<std::size_t>(place.offset) * 4,
-                                values.data(), count * 4));
-    return values;
-  }
-  static std::vector<float> random_values(std::size_t count, float range) {
-    Random random(count);
-    std::vector<float> values(count);
-    for (float& value : values) value = range * random.symmetric();
-    return values;
-  }
-  rooftile_list* list_ = nullptr;
-};
+class RowOperationsTest : public RowListTest {};
 
 /// Expects y to be the softmax of x, and everything between its rows to be unchanged.
 void expect_softmax(const rooftile_softmax_args& args, const std::vector<float>& x,
@@ -160,8 +130,7 @@ TEST_F(RowOperationsTest, MultiplyIsRightWithEveryActivationAndInPlace) {
         outside[i * 70 + j] = z[i * 70 + j];
       }
     EXPECT_EQ(outside, z);
-    ok(rooftile_list_release(list_));
-    ok(rooftile_list_create(context_, &list_));
+    start_new_list();
   }
 }
 

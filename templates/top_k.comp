@@ -1,0 +1,80 @@
+#version 450
+// The largest values of each row, in falling order, and the softmax of these. A workgroup chooses for
+// a row: in each round its invocations find the largest value behind the one chosen last. Values are
+// compared as integers, so that equal ones are taken by their columns and NaN, the largest, is an
+// order on every driver.
+
+#ifndef LOCAL_SIZE
+#define LOCAL_SIZE 64
+#endif
+
+layout(local_size_x = LOCAL_SIZE) in;
+
+// Byte for byte TopKPushConstants of generator/emit_rows.h.
+layout(push_constant) uniform TopK {
+  uint rows, columns;
+  uint chosen;
+  uint base_x, ld_x;
+  uint base_columns, ld_columns;
+  uint base_weights, ld_weights;
+};
+
+layout(binding = 0, std430) readonly buffer X { uint x[]; };  // bits of float32
+layout(binding = 1, std430) writeonly buffer Columns { uint chosen_columns[]; };
+layout(binding = 2, std430) writeonly buffer Weights { float weights[]; };
+
+#define MOST_CHOSEN 64
+#define NO_COLUMN 0xffffffffu
+
+shared uvec2 partials[LOCAL_SIZE];  // key, column
+shared float values[MOST_CHOSEN];
+
+/// Keys are in the order of the values; NaN is above all, and -0 equals 0.
+uint key_of(uint bits) {
+  const uint size = bits & 0x7fffffffu;
+  if (size > 0x7f800000u) return 0xffffffffu;
+  if (size == 0) return 0x80000000u;
+  return bits == size ? bits | 0x80000000u : ~bits;
+}
+
+/// Whether a is to be chosen before b.
+bool before(uvec2 a, uvec2 b) {
+  return a.y != NO_COLUMN && (b.y == NO_COLUMN || a.x > b.x || (a.x == b.x && a.y < b.y));
+}
+
+void choose(uint row) {
+  const uint lane = gl_LocalInvocationID.x;
+  uvec2 last = uvec2(0, NO_COLUMN);
+  for (uint i = 0; i < chosen; ++i) {
+    uvec2 best = uvec2(0, NO_COLUMN);
+    for (uint j = lane; j < columns; j += LOCAL_SIZE) {
+      const uvec2 own = uvec2(key_of(x[base_x + row * ld_x + j]), j);
+      if ((i == 0 || before(last, own)) && before(own, best)) best = own;
+    }
+    barrier();  // The partials of the round before were read.
+    partials[lane] = best;
+    barrier();
+    best = partials[0];
+    for (uint other = 1; other < LOCAL_SIZE; ++other)
+      if (before(partials[other], best)) best = partials[other];
+    last = best;
+    if (lane == 0) {
+      values[i] = uintBitsToFloat(x[base_x + row * ld_x + best.y]);
+      chosen_columns[base_columns + row * ld_columns + i] = best.y;
+    }
+  }
+  barrier();
+  // Without a finite largest value the weights are NaN, which is not left to the driver's exp.
+  const bool finite = (floatBitsToUint(values[0]) & 0x7f800000u) != 0x7f800000u;
+  float sum = 0.0;
+  for (uint i = 0; i < chosen; ++i) sum += exp(values[i] - values[0]);
+  for (uint i = lane; i < chosen; i += LOCAL_SIZE)
+    weights[base_weights + row * ld_weights + i] =
+        finite ? exp(values[i] - values[0]) / sum : uintBitsToFloat(0x7fc00000u);
+}
+
+void main() {
+  // A grid-stride loop: a grid of any size computes the same. The condition is the same for the whole
+  // workgroup, as barriers need.
+  for (uint row = gl_WorkGroupID.x; row < rows; row += gl_NumWorkGroups.x) choose(row);
+}

@@ -1,0 +1,57 @@
+// A list of row operations on matrices of float32 or 32-bit integers.
+#pragma once
+
+#include <algorithm>
+#include <numeric>
+#include <vector>
+
+#include "core/numbers/random.h"
+#include "tests/support/resident_fixture.h"
+
+namespace rooftile {
+
+class RowListTest : public ResidentTest {
+ protected:
+  void SetUp() override {
+    ResidentTest::SetUp();
+    open({});
+    ok(rooftile_list_create(context_, &list_));
+  }
+  void TearDown() override {
+    ok(rooftile_list_release(list_));
+    ResidentTest::TearDown();
+  }
+  void run() {
+    rooftile_run* run = nullptr;
+    ok(rooftile_list_run(list_, &run));
+    finish(run);
+  }
+  void start_new_list() {
+    ok(rooftile_list_release(list_));
+    ok(rooftile_list_create(context_, &list_));
+  }
+  template <typename T = float>
+  std::vector<T> download(const rooftile_place& place, std::size_t count) {
+    std::vector<T> values(count);
+    ok(rooftile_buffer_download(place.buffer, static_cast<std::size_t>(place.offset) * 4,
+                                values.data(), count * 4));
+    return values;
+  }
+  static std::vector<float> random_values(std::size_t count, float range) {
+    Random random(count);
+    std::vector<float> values(count);
+    for (float& value : values) value = range * random.symmetric();
+    return values;
+  }
+  rooftile_list* list_ = nullptr;
+};
+
+/// Columns of a row from the largest value on; of equal ones the lower column comes first.
+inline std::vector<std::int32_t> by_size(const float* row, std::int64_t columns) {
+  std::vector<std::int32_t> order(static_cast<std::size_t>(columns));
+  std::iota(order.begin(), order.end(), 0);
+  std::ranges::stable_sort(order, [&](std::int32_t a, std::int32_t b) { return row[a] > row[b]; });
+  return order;
+}
+
+}  // namespace rooftile
