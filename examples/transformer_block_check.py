@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 
 UNIT = 2.0**-24
+MLP = ("gate", "up", "down")  # of each expert
 MOST_DEVIATIONS = 8  # Errors that share a cause add up instead of averaging out.
 
 
@@ -73,14 +74,51 @@ def multiply(x, y):
     return Rounded(value, np.sqrt((x.deviation * y.value)**2 + (x.value * y.deviation)**2 + (UNIT * value)**2))
 
 
+def choice(folder, logits, chosen):
+    """The experts that the device has chosen of each row, from the largest logit on. Which of two logits that differ by less
+    than their errors is larger, only the device knows; every other choice is an error."""
+    experts = np.fromfile(folder / "chosen", np.int32).reshape(-1, chosen)
+    if experts.min() < 0 or experts.max() >= logits.value.shape[1]:
+        raise SystemExit("an expert does not exist")
+    rows = np.arange(len(experts))
+    left = logits.value.copy()  # what may still be chosen
+    for expert in experts.T:
+        best = left.argmax(1)
+        error = np.hypot(logits.deviation[rows, best], logits.deviation[rows, expert])
+        if not (left[rows, best] - left[rows, expert] <= MOST_DEVIATIONS * error).all():
+            raise SystemExit("an expert is chosen twice, or one with a larger logit is not")
+        left[rows, expert] = -np.inf
+    return experts
+
+
 def block(folder):
-    tokens, past, width, heads, kv_heads, hidden = map(int, (folder / "sizes").read_text().split())
+    tokens, past, width, heads, kv_heads, hidden, experts, chosen = map(int, (folder / "sizes").read_text().split())
     head, sharing = width // heads, heads // kv_heads
     kv_width = kv_heads * head
 
-    def project(a, name, n, k):
-        weights, size = q4_k(folder / name, n, k)
+    def project(a, name, n, k, expert=0):
+        weights, size = (x[expert * n:(expert + 1) * n] for x in q4_k(folder / name, max(experts, 1) * n if name in MLP else n, k))
         return a.times(weights.T, size.T)
+
+    def mlp(a, expert=0):
+        gated = multiply(silu(project(a, "gate", hidden, width, expert)), project(a, "up", hidden, width, expert))
+        return project(gated, "down", width, hidden, expert)
+
+    def mixture(a):
+        router = np.fromfile(folder / "router", np.float32).astype(float).reshape(experts, width)
+        logits = a.times(router.T, np.abs(router.T))
+        of_tokens = choice(folder, logits, chosen)
+        at = np.arange(tokens)[:, None], of_tokens
+        weights = softmax(logits.slice(*at), 1, True)
+        results = Rounded(np.zeros((tokens, chosen, width)))
+        for expert in np.unique(of_tokens):
+            token, i = np.nonzero(of_tokens == expert)
+            result = mlp(a.slice(token), expert)
+            results.value[token, i], results.deviation[token, i] = result.value, result.deviation
+        total = a
+        for i in range(chosen):
+            total = total + multiply(weights.slice(np.s_[:], np.s_[i:i + 1]), results.slice(np.s_[:], i))
+        return total
 
     def cached(name, new):
         old = np.fromfile(folder / name, np.float32).astype(float).reshape(past, kv_width)
@@ -98,8 +136,7 @@ def block(folder):
         attended.append(softmax(scores, 1 / np.sqrt(head), used).times(v.value, np.abs(v.value), v.deviation))
     attended = Rounded(*(np.concatenate([getattr(a, part) for a in attended], 1) for part in ("value", "deviation")))
     middle = project(attended, "output", width, width) + x
-    gated = multiply(silu(project(middle, "gate", hidden, width)), project(middle, "up", hidden, width))
-    y = project(gated, "down", width, hidden) + middle
+    y = mixture(middle) if experts else mlp(middle) + middle
     got = np.fromfile(folder / "y", np.float32).astype(float).reshape(tokens, width)
     return got, y
 
