@@ -22,7 +22,7 @@ TEST_F(ExpertsLayerTest, RefusesWhatDoesNotFit) {
     EXPECT_EQ(status, ROOFTILE_INVALID_ARGUMENT);
     EXPECT_THAT(rooftile_last_error(), HasSubstr(message));
   };
-  const auto top_k = [&](auto member, std::int64_t value, const char* message) {
+  const auto top_k = [&](auto member, auto value, const char* message) {
     rooftile_top_k_args args = {.struct_size = sizeof args,
                                 .rows = 4,
                                 .columns = 8,
@@ -42,6 +42,7 @@ TEST_F(ExpertsLayerTest, RefusesWhatDoesNotFit) {
   top_k(&TopK::ld_x, 7, "the leading dimension of x is 7");
   top_k(&TopK::ld_experts, 1, "the leading dimension of experts is 1");
   top_k(&TopK::ld_weights, 1, "the leading dimension of weights is 1");
+  top_k(&TopK::struct_size, 8, "struct_size");
   rooftile_top_k_args wide = {.struct_size = sizeof wide,
                               .rows = 0,
                               .columns = 100,
