@@ -10,6 +10,13 @@
 
 namespace rooftile {
 
+inline std::vector<float> random_values(std::size_t count, float range) {
+  Random random(count);
+  std::vector<float> values(count);
+  for (float& value : values) value = range * random.symmetric();
+  return values;
+}
+
 class RowListTest : public ResidentTest {
  protected:
   void SetUp() override {
@@ -35,12 +42,6 @@ class RowListTest : public ResidentTest {
     std::vector<T> values(count);
     ok(rooftile_buffer_download(place.buffer, static_cast<std::size_t>(place.offset) * 4,
                                 values.data(), count * 4));
-    return values;
-  }
-  static std::vector<float> random_values(std::size_t count, float range) {
-    Random random(count);
-    std::vector<float> values(count);
-    for (float& value : values) value = range * random.symmetric();
     return values;
   }
   rooftile_list* list_ = nullptr;

@@ -2,6 +2,7 @@
 #include <rooftile/experts.h>
 
 #include <cmath>
+#include <limits>
 #include <rooftile/rooftile.hpp>
 
 #include "runtime/resident/expert_check.h"
@@ -118,108 +119,175 @@ TEST_F(ExpertsLayerTest, RefusesWhatDoesNotFit) {
   ok(rooftile_list_combine(list_, &combine, x, y, weights, kNone, z, kNone));
 }
 
-/// A layer of experts in one list, through the wrapper, against float64.
+constexpr std::int64_t kLayerTokens = 13, kExperts = 6, kChosen = 3, kLayerWidth = 5;
+constexpr std::int64_t kPairs = kLayerTokens * kChosen;
+
+/// A layer of experts through the wrapper: x := x + the sum over a token's experts of weight * x *
+/// b.
+struct LayerOfExperts {
+  explicit LayerOfExperts(const Session& session) : session_(session) {
+    for (DeviceBuffer* const buffer : {&gathered, &products}) {
+      const std::vector<float> nan(kPairs * kLayerWidth, std::numeric_limits<float>::quiet_NaN());
+      buffer->upload(nan.data(), nan.size() * 4);  // what is not written must not be read
+    }
+  }
+  template <typename T>
+  DeviceBuffer filled(const std::vector<T>& values) const {
+    DeviceBuffer buffer(session_, values.size() * sizeof(T));
+    buffer.upload(values.data(), values.size() * sizeof(T));
+    return buffer;
+  }
+  /// From the experts of the tokens on.
+  void add(DeviceList& list) const {
+    group_tokens(list,
+                 {.tokens = kLayerTokens,
+                  .chosen = kChosen,
+                  .experts = kExperts,
+                  .ld_experts = kChosen,
+                  .ld_places = kChosen},
+                 experts, sizes, sources, places, status);
+    gather(list,
+           {.rows = kPairs,
+            .columns = kLayerWidth,
+            .rows_x = kLayerTokens,
+            .ld_x = kLayerWidth,
+            .ld_y = kLayerWidth},
+           of_x, sources, gathered, status.at(1));
+    grouped_gemm(list,
+                 {.m = kPairs,
+                  .n = kLayerWidth,
+                  .k = kLayerWidth,
+                  .alpha = 1,
+                  .lda = kLayerWidth,
+                  .ldb = kLayerWidth,
+                  .ldc = kLayerWidth,
+                  .stride_b = kLayerWidth * kLayerWidth},
+                 {.count = kExperts, .experts = kExperts},
+                 {.a = gathered, .b = of_b, .c = products},
+                 {.rows = sizes, .status = status.at(64)});
+    combine(list,
+            {.tokens = kLayerTokens,
+             .columns = kLayerWidth,
+             .chosen = kChosen,
+             .rows_x = kPairs,
+             .ld_x = kLayerWidth,
+             .ld_residual = kLayerWidth,
+             .ld_y = kLayerWidth,
+             .ld_places = kChosen,
+             .ld_weights = kChosen},
+            products, places, weights, of_x, of_x, status.at(2));
+  }
+  std::vector<float> run(DeviceList& list) {
+    of_x.upload(x.data(), x.size() * 4);
+    list.run().wait();
+    std::vector<float> y(x.size());
+    of_x.download(y.data(), y.size() * 4);
+    return y;
+  }
+  void expect_status(std::int32_t of_groups) const {
+    std::vector<std::int32_t> states(65);
+    status.download(states.data(), states.size() * 4);
+    EXPECT_EQ(states[0], of_groups);
+    EXPECT_EQ(states[1], ROOFTILE_ROWS_RIGHT);
+    EXPECT_EQ(states[2], ROOFTILE_ROWS_RIGHT);
+    EXPECT_EQ(states[64], ROOFTILE_GROUPS_RIGHT);
+  }
+
+ private:
+  const Session& session_;
+
+ public:
+  const std::vector<float> x = random_values(kLayerTokens * kLayerWidth, 1),
+                           b = random_values(kExperts * kLayerWidth * kLayerWidth, 2),
+                           logits = random_values(kLayerTokens * kExperts, 3);
+  DeviceBuffer of_x = filled(x), of_b = filled(b), of_logits = filled(logits),
+               experts{session_, kPairs * 4}, weights{session_, kPairs * 4},
+               sizes{session_, kExperts * 4}, sources{session_, kPairs * 4},
+               places{session_, kPairs * 4}, gathered{session_, kPairs*kLayerWidth * 4},
+               products{session_, kPairs*kLayerWidth * 4}, status{session_, 256 * 4};
+};
+
+struct Choice {
+  std::int32_t expert;
+  double weight, error;
+};
+
+void expect_layer(const LayerOfExperts& layer, const std::vector<std::vector<Choice>>& choices,
+                  const std::vector<float>& y) {
+  for (std::size_t t = 0; t < kLayerTokens; ++t)
+    for (std::size_t j = 0; j < kLayerWidth; ++j) {
+      double expected = layer.x[t * kLayerWidth + j], bound = 0, size = std::abs(expected);
+      for (const Choice& choice : choices[t]) {
+        double product = 0, of_product = 0;
+        for (std::size_t l = 0; l < kLayerWidth; ++l) {
+          const auto row = static_cast<std::size_t>(choice.expert) * kLayerWidth + l;
+          const double term = double{layer.x[t * kLayerWidth + l]} * layer.b[row * kLayerWidth + j];
+          product += term, of_product += std::abs(term);
+        }
+        expected += choice.weight * product;
+        size += choice.weight * std::abs(product);
+        bound += choice.weight * (kLayerWidth + 1) * 0x1p-24 * of_product +
+                 choice.error * std::abs(product);
+      }
+      EXPECT_NEAR(y[t * kLayerWidth + j], expected, 1.01 * (bound + combine_bound(kChosen, size)));
+    }
+}
+
 TEST_F(ExpertsLayerTest, ALayerOfExpertsIsOneList) {
-  constexpr std::int64_t kTokens = 13, kExperts = 6, kChosen = 3, kWidth = 5, kPairs = 39;
   const std::string none = (folder_ / "none.db").string();
   const Session session(rooftile_options{.database_path = none.c_str()});
-  const auto filled = [&](std::size_t count, float range) {
-    const std::vector<float> values = random_values(count, range);
-    DeviceBuffer buffer(session, count * 4);
-    buffer.upload(values.data(), count * 4);
-    return std::pair{values, std::move(buffer)};
-  };
-  auto [x, of_x] = filled(kTokens * kWidth, 1);
-  const auto [logits, of_logits] = filled(kTokens * kExperts, 3);
-  const auto [b, of_b] = filled(kExperts * kWidth * kWidth, 2);
-  const DeviceBuffer experts(session, kPairs * 4), weights(session, kPairs * 4),
-      sizes(session, kExperts * 4), sources(session, kPairs * 4), places(session, kPairs * 4),
-      gathered(session, kPairs * kWidth * 4), products(session, kPairs * kWidth * 4),
-      status(session, 256 * 4);
+  LayerOfExperts layer(session);
   DeviceList list(session);
   rooftile::top_k(list,
-                  {.rows = kTokens,
+                  {.rows = kLayerTokens,
                    .columns = kExperts,
                    .chosen = kChosen,
                    .ld_x = kExperts,
                    .ld_experts = kChosen,
                    .ld_weights = kChosen},
-                  of_logits, experts, weights);
-  group_tokens(list,
-               {.tokens = kTokens,
-                .chosen = kChosen,
-                .experts = kExperts,
-                .ld_experts = kChosen,
-                .ld_places = kChosen},
-               experts, sizes, sources, places, status);
-  gather(list,
-         {.rows = kPairs, .columns = kWidth, .rows_x = kTokens, .ld_x = kWidth, .ld_y = kWidth},
-         of_x, sources, gathered, status.at(1));
-  grouped_gemm(list,
-               {.m = kPairs,
-                .n = kWidth,
-                .k = kWidth,
-                .alpha = 1,
-                .lda = kWidth,
-                .ldb = kWidth,
-                .ldc = kWidth,
-                .stride_b = kWidth * kWidth},
-               {.count = kExperts, .experts = kExperts}, {.a = gathered, .b = of_b, .c = products},
-               {.rows = sizes, .status = status.at(64)});
-  combine(list,
-          {.tokens = kTokens,
-           .columns = kWidth,
-           .chosen = kChosen,
-           .rows_x = kPairs,
-           .ld_x = kWidth,
-           .ld_residual = kWidth,
-           .ld_y = kWidth,
-           .ld_places = kChosen,
-           .ld_weights = kChosen},
-          products, places, weights, of_x, of_x, status.at(2));
-  std::vector<float> y(x.size()), again(x.size());
-  list.run().wait();
-  of_x.download(y.data(), y.size() * 4);
-  for (std::size_t t = 0; t < kTokens; ++t) {
-    const float* const of_token = logits.data() + t * kExperts;
-    const std::vector<std::int32_t> order = by_size(of_token, kExperts);
+                  layer.of_logits, layer.experts, layer.weights);
+  layer.add(list);
+  std::vector<std::vector<Choice>> choices(kLayerTokens);
+  for (std::size_t t = 0; t < kLayerTokens; ++t) {
+    const float* const logits = layer.logits.data() + t * kExperts;
+    const std::vector<std::int32_t> order = by_size(logits, kExperts);
     double sum = 0;
     for (std::size_t i = 0; i < kChosen; ++i)
-      sum += std::exp(double{of_token[order[i]]} - of_token[order[0]]);
-    for (std::size_t j = 0; j < kWidth; ++j) {
-      double expected = x[t * kWidth + j], bound = 0, size = std::abs(expected);
-      for (std::size_t i = 0; i < kChosen; ++i) {
-        const auto e = static_cast<std::size_t>(order[i]);
-        const double distance = double{of_token[order[0]]} - of_token[e],
-                     weight = std::exp(-distance) / sum;
-        double product = 0, of_product = 0;
-        for (std::size_t l = 0; l < kWidth; ++l) {
-          const double term = double{x[t * kWidth + l]} * b[(e * kWidth + l) * kWidth + j];
-          product += term, of_product += std::abs(term);
-        }
-        expected += weight * product;
-        size += weight * std::abs(product);
-        // Rounding of the product, and of the weight.
-        bound += weight * (kWidth + 1) * 0x1p-24 * of_product +
-                 weight_bound(distance, kChosen, weight) * std::abs(product);
-      }
-      EXPECT_NEAR(y[t * kWidth + j], expected, 1.01 * (bound + combine_bound(kChosen, size)));
+      sum += std::exp(double{logits[order[i]]} - logits[order[0]]);
+    for (std::size_t i = 0; i < kChosen; ++i) {
+      const double distance = double{logits[order[0]]} - logits[order[i]],
+                   weight = std::exp(-distance) / sum;
+      choices[t].push_back({order[i], weight, weight_bound(distance, kChosen, weight)});
     }
   }
-  std::vector<std::int32_t> states(65);
-  status.download(states.data(), states.size() * 4);
-  EXPECT_EQ(states[0], ROOFTILE_GROUPS_RIGHT);
-  EXPECT_EQ(states[1], ROOFTILE_ROWS_RIGHT);
-  EXPECT_EQ(states[2], ROOFTILE_ROWS_RIGHT);
-  EXPECT_EQ(states[64], ROOFTILE_GROUPS_RIGHT);
-  // The same bits in the next run.
-  of_x.upload(x.data(), x.size() * 4);
-  list.run().wait();
-  of_x.download(again.data(), again.size() * 4);
-  EXPECT_EQ(y, again);
-  EXPECT_THROW(
-      gather(list, {.rows = 1, .columns = 1, .rows_x = 1, .ld_y = 1}, of_x, sources, gathered),
-      StatusError);
+  const std::vector<float> y = layer.run(list);
+  expect_layer(layer, choices, y);
+  layer.expect_status(ROOFTILE_GROUPS_RIGHT);
+  EXPECT_EQ(layer.run(list), y) << "the same bits in every run";
+  EXPECT_THROW(gather(list, {.rows = 1, .columns = 1, .rows_x = 1, .ld_y = 1}, layer.of_x,
+                      layer.sources, layer.gathered),
+               StatusError);
+}
+
+TEST_F(ExpertsLayerTest, ExpertsThatDoNotExistHaveNoEffect) {
+  const std::string none = (folder_ / "none.db").string();
+  const Session session(rooftile_options{.database_path = none.c_str()});
+  LayerOfExperts layer(session);
+  std::vector<std::int32_t> experts(kPairs);
+  const std::vector<float> weights(kPairs, 0.25f);
+  std::vector<std::vector<Choice>> choices(kLayerTokens);
+  for (std::int32_t pair = 0; pair < kPairs; ++pair) {
+    const std::int32_t expert = pair * 5 % 8 - 1;  // -1, 6 and, once, far away, do not exist
+    experts[static_cast<std::size_t>(pair)] = pair == 7 ? 1 << 30 : expert;
+    if (pair != 7 && expert >= 0 && expert < kExperts)
+      choices[static_cast<std::size_t>(pair / kChosen)].push_back({expert, 0.25, 0});
+  }
+  layer.experts.upload(experts.data(), experts.size() * 4);
+  layer.weights.upload(weights.data(), weights.size() * 4);
+  DeviceList list(session);
+  layer.add(list);
+  expect_layer(layer, choices, layer.run(list));
+  layer.expect_status(ROOFTILE_GROUPS_UNKNOWN_EXPERT);
 }
 
 }  // namespace
