@@ -15,8 +15,8 @@ from .ipython import load_ipython_extension, unload_ipython_extension
 from .patch import numpy_patch
 from .session import Decision, Session
 from .tools import Tuned, devices, report, tune
-from .weights import Packed, Quantized
+from .weights import Packed, PackedExperts, Quantized
 
-__all__ = ["Decision", "DeviceArray", "Epilogue", "Error", "GgufFile", "InvalidArgument", "OutOfMemory", "Packed", "Quantized", "Session",
-           "Tuned", "default_session", "devices", "explain", "last_decision", "load_ipython_extension", "matmul", "matmul_grouped",
+__all__ = ["Decision", "DeviceArray", "Epilogue", "Error", "GgufFile", "InvalidArgument", "OutOfMemory", "Packed", "PackedExperts",
+           "Quantized", "Session", "Tuned", "default_session", "devices", "explain", "last_decision", "load_ipython_extension", "matmul", "matmul_grouped",
            "numpy_patch", "quantize", "report", "tune", "unload_ipython_extension", "version"]

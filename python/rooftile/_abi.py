@@ -150,7 +150,7 @@ _ARGUMENTS: Dict[str, List[Any]] = {
     "rooftile_list_release": [_P],
     "rooftile_grouped_gemm": [_P, _P, _P], "rooftile_list_grouped_gemm": [_P, _P, _P, _P],
     "rooftile_numpy_route": [_P, _P, _P],
-    "rooftile_pack": [_P, _P, _P], "rooftile_packed_query": [_P, _P], "rooftile_packed_release": [_P],
+    "rooftile_resident_pack_experts": [_P] * 5, "rooftile_pack": [_P, _P, _P], "rooftile_packed_query": [_P, _P], "rooftile_packed_release": [_P],
 }
 
 

@@ -1,16 +1,17 @@
 """Grouped products: groups of rows of a, each with the matrix of an expert, on host memory and on the device."""
 import ctypes
-from typing import TYPE_CHECKING, Any, Iterable, List, NamedTuple, Tuple, Union
+from typing import TYPE_CHECKING, Any, Iterable, List, NamedTuple, Optional, Tuple, Union
 
 from . import _abi
 from ._call import Call, Options, Shapes, begin_call, check_types, dtype_of, place_quantized, place_result, view_of_b
 from ._layout import Operand, as_stored, operand_of, place_batch
+from ._library import check, library
 from ._resident import begin_resident, on_device, operand_b, set_epilogue, set_operand, set_operand_b
-from ._shapes import Shape, sizes_of, text
+from ._shapes import Shape, size_of, sizes_of, text
 from ._views import View, operand_view, view_of
 from .device_array import DeviceArray
 from .epilogue import columns_of_experts, epilogue_args, epilogue_of
-from .weights import Packed, Quantized
+from .weights import Packed, PackedExperts, Quantized
 
 if TYPE_CHECKING:
     from .session import Session
@@ -84,8 +85,8 @@ def grouped_call_of(a: Any, b: Any, rows: Any, experts: Any, out: Any, status: A
     """Errors: ValueError, TypeError, MemoryError."""
     if status is not None:
         raise TypeError(f"status is a {type(status).__name__}; it is a DeviceArray")
-    if isinstance(b, Packed):
-        raise TypeError("b is Packed; matmul_grouped takes arrays and Quantized")
+    if isinstance(b, (Packed, PackedExperts)):
+        raise TypeError(f"b is {type(b).__name__}; matmul_grouped of arrays in the processor's memory takes arrays and Quantized")
     va, vb = operand_view(a, "a", dtype_of(o)), view_of_b(b, dtype_of(o))
     shape = _shape_of(va.shape, vb.shape)
     if isinstance(vb, View):
@@ -149,12 +150,34 @@ def _device_groups(session: "Session", rows: DeviceArray, experts: Any, status: 
     return _abi.Groups(count=groups, experts=count)
 
 
+def pack_experts(session: "Session", b: Any, rows: int, groups: Optional[int]) -> PackedExperts:
+    """Errors: TypeError, ValueError, MemoryError, and Error where the device's kernels read experts as stored."""
+    if isinstance(b, (Quantized, Packed, PackedExperts)):
+        raise TypeError(f"b is {type(b).__name__}; an array is packed, and kernels read quantised weights as stored")
+    y = on_device(session, b, "b")
+    if len(y.shape) != 3:
+        raise ValueError(f"b is {text(y.shape)}; it has three dimensions: experts, k and n")
+    count, k, n = y.shape
+    args = _abi.GemmArgs(type=y.type, type_c=_abi.I32 if y.type in (_abi.I8, _abi.U8) else y.type, m=size_of("rows", rows, 1), n=n, k=k,
+                         batch=1, alpha=1, lda=max(k, 1), ldc=max(n, 1))
+    operands = _abi.ResidentOperands()
+    set_operand(args, operands, "b", y, (count,))
+    sizes = _abi.Groups(count=count if groups is None else size_of("groups", groups, 1), experts=count)
+    handle, lib = ctypes.c_void_p(), library()
+    session.collected.run()  # what may write to b
+    check(lib, lib.rooftile_resident_pack_experts(session.context, *map(ctypes.addressof, (args, sizes, operands, handle))))
+    return PackedExperts(session, y.shape, y.type, bool(args.trans_b), handle)
+
+
 def resident_grouped(session: "Session", a: Any, b: Any, rows: Any, experts: Any, out: Any, status: Any, o: Options) -> DeviceArray:
     """matmul_grouped where an operand is a DeviceArray. The others are copied to the device."""
-    x, y = on_device(session, a, "a", o.dtype), operand_b(session, b, o.dtype)
+    x = on_device(session, a, "a", o.dtype)
+    y: Union[DeviceArray, Quantized, PackedExperts] = b if isinstance(b, PackedExperts) else operand_b(session, b, o.dtype)
     shape = _shape_of(x.shape, y.shape)
-    if isinstance(y, DeviceArray):
+    if not isinstance(y, Quantized):
         check_types(x.type, y.type)
+    if isinstance(y, PackedExperts) and y.session is not session:
+        raise ValueError("b belongs to another session")
     if x.stored[1] and 1 not in x.shape:
         raise ValueError("a is a transpose; its rows have to lie side by side")
     operands = _abi.ResidentOperands()
@@ -166,14 +189,17 @@ def resident_grouped(session: "Session", a: Any, b: Any, rows: Any, experts: Any
         raise ValueError("status is for rows on the device; others are checked before anything runs")
     else:
         groups, total = _host_groups(rows, experts, shape[0], count, held)
-    result, args, keep = begin_resident(session, x, y, shape, out, o)
+    result, args, keep = begin_resident(session, x, isinstance(y, Quantized), shape, out, o)
     if 0 in shape:
         return result
     if out is None and total < shape[0]:
         result.fill_with_zeros()
     set_operand(args, operands, "a", x, ())
     set_operand(args, operands, "c", result, ())
-    keep.append(set_operand_b(session, args, operands, y, (count,)))
+    if isinstance(y, PackedExperts):
+        args.packed, args.trans_b = y.handle, int(y.transposed)
+    else:
+        keep.append(set_operand_b(session, args, operands, y, (count,)))
     columns = set_epilogue(session, args, operands, o, shape, keep, count)
     groups.stride_columns = columns_of_experts(columns, shape[1], count)
     session.collected.add(session.context, "rooftile_list_grouped_gemm", args, groups, places)

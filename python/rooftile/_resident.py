@@ -139,13 +139,13 @@ def _result_of(session: "Session", x: DeviceArray, quantized: bool, shape: Shape
     return result
 
 
-def begin_resident(session: "Session", x: DeviceArray, y: Union[DeviceArray, Quantized], shape: Shape, out: Any,
+def begin_resident(session: "Session", x: DeviceArray, quantized: bool, shape: Shape, out: Any,
                    o: Options) -> Tuple[DeviceArray, _abi.GemmArgs, List[Any]]:
     """The result, the call without operands and batch, and what must stay alive until a list has copied it."""
     beta = number_of("beta", o.beta) if o.beta is not None else 0.0 if o.c is None else 1.0
     if out is None and o.c is None and beta != 0:
         raise ValueError("beta needs out to read from")
-    result = _result_of(session, x, isinstance(y, Quantized), shape, out, o)
+    result = _result_of(session, x, quantized, shape, out, o)
     args = _abi.GemmArgs(type=x.type, type_c=result.type, m=shape[-2], n=shape[-1], k=x.shape[-1], batch=1,
                          alpha=number_of("alpha", o.alpha), beta=beta, tier=_abi.enumerator("tier", _abi.TIERS, o.tier))
     guard = _abi.Guard(precision=_abi.enumerator("precision", _abi.PRECISIONS, o.precision), kappa=number_of("kappa", o.kappa))
@@ -160,7 +160,7 @@ def resident_product(session: "Session", a: Any, b: Any, out: Any, o: Options) -
     if isinstance(y, Quantized):
         y.check_no_stack()
     batch, shape = _shape(x, y)
-    result, args, keep = begin_resident(session, x, y, shape, out, o)
+    result, args, keep = begin_resident(session, x, isinstance(y, Quantized), shape, out, o)
     if 0 in shape:
         return result
     args.batch = count(batch)

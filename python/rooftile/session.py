@@ -10,7 +10,7 @@ from typing import Any, Callable, Dict, Iterable, List, NamedTuple, Optional, Un
 from . import _abi
 from ._call import ONE, ZERO, Call, Options, call_of
 from ._fast import PlainProducts
-from ._grouped import Integers, grouped_call_of, resident_grouped
+from ._grouped import Integers, grouped_call_of, pack_experts, resident_grouped
 from ._layout import operand_of
 from ._library import check, check_product, library
 from ._resident import resident_product
@@ -20,7 +20,7 @@ from ._views import view_of
 from .device_array import Collected, DeviceArray
 from .epilogue import Epilogue
 from .errors import Error
-from .weights import Packed, Quantized
+from .weights import Packed, PackedExperts, Quantized
 
 
 # Held while a context is opened or closed, while a product begins, and while the process forks: a child would wait for ever for a BLAS
@@ -238,7 +238,7 @@ class Session:
         """Groups of rows of a, each with a matrix of its own, in this session; rooftile.matmul_grouped has the description."""
         o = Options(alpha, beta, c, epilogue, bias, dtype_out, tier, precision, dtype, kappa)
         for array in (a, b, out, rows, experts, status):
-            if isinstance(array, DeviceArray):
+            if isinstance(array, (DeviceArray, PackedExperts)):
                 return resident_grouped(array.session, a, b, rows, experts, out, status, o)
         self._check_open()
         call, groups = grouped_call_of(a, b, rows, experts, out, status, o)
@@ -304,6 +304,15 @@ class Session:
             call.type_c = _abi.I32
         call.b, call.ldb, call.trans_b = stored.view.address, stored.ld, int(stored.by_columns)
         return b, view.shape
+
+    def pack_experts(self, b: Any, rows: int, groups: Optional[int] = None) -> PackedExperts:
+        """An array of experts x k x n, packed once on the device for many products of matmul_grouped with DeviceArrays.
+
+        rows, groups: how many rows, in how many groups (default: one for each expert), the products are going to have; others work
+        as well. Waits. Errors: ValueError, TypeError, MemoryError; Error for devices whose kernels read experts as stored, where b
+        itself is as fast.
+        """
+        return pack_experts(self, b, rows, groups)
 
     def flush(self) -> None:
         """Writes the counts of products without a tuned kernel to the database now."""

@@ -1,7 +1,8 @@
 """Weights that are quantised, or packed for the device, as objects that matmul takes as its right-hand operand."""
 import ctypes
+import os
 import weakref
-from typing import Any, Dict, Optional, Tuple
+from typing import Any, Callable, Dict, Optional, Tuple
 
 from . import _abi
 from ._abi import BF16, F16, F32, TYPE_NAMES
@@ -153,6 +154,12 @@ class Quantized:
         return f"<Quantized {text(self.shape)}, {what}>"
 
 
+def _releasing(owner: Any, handle: ctypes.c_void_p) -> Callable[[], Any]:
+    """Releases the device's memory when it is called or the owner goes, but not a parent's in a forked child."""
+    process, release = os.getpid(), library().rooftile_packed_release
+    return weakref.finalize(owner, lambda: release(handle) if os.getpid() == process else None)
+
+
 class Packed:
     """A right-hand matrix that Session.pack has put on the device in the layouts that its kernels read.
 
@@ -162,6 +169,7 @@ class Packed:
 
     def __init__(self, original: Any, shape: Tuple[int, ...], handle: ctypes.c_void_p) -> None:
         self.original, self.shape, self._handle = original, shape, handle
+        self._release = _releasing(self, handle)
 
     @property
     def handle(self) -> Optional[int]:
@@ -177,10 +185,40 @@ class Packed:
 
     def close(self) -> None:
         """Releases the device's memory. Later products use the original."""
-        handle, self._handle = self._handle, ctypes.c_void_p()
-        library().rooftile_packed_release(handle)
+        self._handle = ctypes.c_void_p()
+        self._release()
 
     def __enter__(self) -> "Packed":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+class PackedExperts:
+    """The matrices of experts on a session's device, in the layout that its fastest kernel reads; made by Session.pack_experts for
+    matmul_grouped with DeviceArrays.
+
+    shape: (experts, k, n). A context manager that releases the device's memory. Threads may share it.
+    """
+
+    def __init__(self, session: Any, shape: Tuple[int, ...], kind: int, transposed: bool, handle: ctypes.c_void_p) -> None:
+        self.session, self.shape, self.type, self.transposed, self._handle = session, shape, kind, transposed, handle
+        self._release = _releasing(self, handle)
+
+    @property
+    def handle(self) -> int:
+        """Errors: ValueError where it is closed."""
+        if not self._handle:
+            raise ValueError("b is closed")
+        return self._handle.value or 0
+
+    def close(self) -> None:
+        """Releases the device's memory when the products that use it have ended."""
+        self._handle = ctypes.c_void_p()
+        self._release()
+
+    def __enter__(self) -> "PackedExperts":
         return self
 
     def __exit__(self, *_: object) -> None:

@@ -168,6 +168,31 @@ def test_sizes_on_the_device(session):
         assert status.numpy().tolist() == [code]
 
 
+@pytest.mark.parametrize("transposed", [False, True])
+def test_packed_experts(session, transposed):
+    a, b = operands(m=M + 2)
+    y = session.array(numpy.ascontiguousarray(b.swapaxes(1, 2))).T if transposed else b
+    with session.pack_experts(y, rows=M) as packed:
+        assert packed.shape == (E, K, N)
+        for rows, experts in ((ROWS, EXPERTS), ([0, M + 2], [1, 3])):
+            close(session.matmul_grouped(a, packed, rows, experts), exact(a, b, rows, experts))
+        with pytest.raises(TypeError, match="^a is float16 and b is float32"):
+            session.matmul_grouped(a.astype("float16"), packed, ROWS, EXPERTS)
+        with rt.Session() as other, pytest.raises(ValueError, match="^b belongs to another session$"):
+            other.matmul_grouped(other.array(a), packed, ROWS, EXPERTS)
+    assert not packed._release.alive
+    with pytest.raises(ValueError, match="^b is closed$"):
+        session.matmul_grouped(a, packed, ROWS, EXPERTS)
+
+
+def test_what_cannot_be_packed(session):
+    for kind, match, arguments in ((TypeError, "^b is Quantized; an array is packed", (Q, 3)), (ValueError, "^b is 33 x 7; it has three", (B[0], 3)),
+                                   (TypeError, "^rows is .*; it is a whole number$", (B, [3])), (ValueError, "^groups is 0; it is 1 or more$", (B, 3, 0)),
+                                   (TypeError, "^b is float64, which is none of", (B.astype(float), 3))):
+        with pytest.raises(kind, match=match):
+            session.pack_experts(*arguments)
+
+
 A, B = operands()
 Q = rt.Quantized(numpy.full((E, 3, 64), 129, "uint8"), numpy.ones((E, 3, 2), "float32"), k=64, n=3, bits=8, block=32, experts=E)
 
@@ -245,7 +270,7 @@ def test_stacks_are_for_grouped_products_only(session):
     for multiply in (lambda: rt.matmul(x, Q), lambda: session.array(x) @ Q, lambda: session.pack(Q, rows=(1,))):
         with pytest.raises(TypeError, match="^b is 4 x 64 x 3, quantised weights of 4 experts, which matmul_grouped"):
             multiply()
-    with pytest.raises(TypeError, match="^b is Packed; matmul_grouped takes"):
+    with pytest.raises(TypeError, match="^b is Packed; matmul_grouped of arrays"):
         rt.matmul_grouped(A, session.pack(B[0], rows=(1,)), ROWS, EXPERTS)
     with pytest.raises(ValueError, match="^experts is 0; it is 1 or more$"):
         rt.Quantized(bytes(34), k=32, n=1, format="q8_0", experts=0)

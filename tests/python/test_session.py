@@ -1,4 +1,5 @@
 """Sessions, decisions and packed weights."""
+import gc
 import threading
 
 import numpy
@@ -157,6 +158,20 @@ def test_products_at_the_same_time_have_arguments_of_their_own():
         assert pointers[3] in pointers[:3]
         plain.stop()
         plain.wait()
+
+
+def test_packed_weights_are_released_with_their_object():
+    with rt.Session() as session:
+        packed = session.pack(numpy.ones((33, 21), "float32"), rows=(1,))
+        release = packed._release
+        assert release.alive
+        del packed
+        gc.collect()
+        assert not release.alive
+        with session.pack(numpy.ones((33, 21), "float32"), rows=(1,)) as packed:
+            assert packed._release.alive
+        assert not packed._release.alive
+        packed.close()
 
 
 @pytest.mark.parametrize("transposed", [False, True])
