@@ -169,7 +169,7 @@ def test_sizes_on_the_device(session):
 
 
 @pytest.mark.parametrize("transposed", [False, True])
-def test_packed_experts(session, transposed):
+def test_packed_experts_on_the_device(session, transposed):
     a, b = operands(m=M + 2)
     y = session.array(numpy.ascontiguousarray(b.swapaxes(1, 2))).T if transposed else b
     with session.pack_experts(y, rows=M) as packed:
@@ -185,7 +185,7 @@ def test_packed_experts(session, transposed):
         session.matmul_grouped(a, packed, ROWS, EXPERTS)
 
 
-def test_what_cannot_be_packed(session):
+def test_what_cannot_be_packed_on_the_device(session):
     for kind, match, arguments in ((TypeError, "^b is Quantized; an array is packed", (Q, 3)), (ValueError, "^b is 33 x 7; it has three", (B[0], 3)),
                                    (TypeError, "^rows is .*; it is a whole number$", (B, [3])), (ValueError, "^groups is 0; it is 1 or more$", (B, 3, 0)),
                                    (TypeError, "^b is float64, which is none of", (B.astype(float), 3))):
