@@ -18,5 +18,5 @@ from .tools import Tuned, devices, report, tune
 from .weights import Packed, PackedExperts, Quantized
 
 __all__ = ["Decision", "DeviceArray", "Epilogue", "Error", "GgufFile", "InvalidArgument", "OutOfMemory", "Packed", "PackedExperts",
-           "Quantized", "Session", "Tuned", "default_session", "devices", "explain", "last_decision", "load_ipython_extension", "matmul", "matmul_grouped",
-           "numpy_patch", "quantize", "report", "tune", "unload_ipython_extension", "version"]
+           "Quantized", "Session", "Tuned", "default_session", "devices", "explain", "last_decision", "load_ipython_extension", "matmul",
+           "matmul_grouped", "numpy_patch", "quantize", "report", "tune", "unload_ipython_extension", "version"]

@@ -1,4 +1,5 @@
-"""The C ABI of include/rooftile/ (rooftile.h, resident.h, grouped.h, packed.h, numpy.h) as ctypes structures, whose fields are described there."""
+"""The C ABI of include/rooftile/ (rooftile.h, resident.h, grouped.h, packed.h, numpy.h) as ctypes structures, whose fields are described
+there."""
 import ctypes
 from typing import Any, Dict, List, Optional, Tuple, Union
 
@@ -150,7 +151,8 @@ _ARGUMENTS: Dict[str, List[Any]] = {
     "rooftile_list_release": [_P],
     "rooftile_grouped_gemm": [_P, _P, _P], "rooftile_list_grouped_gemm": [_P, _P, _P, _P],
     "rooftile_numpy_route": [_P, _P, _P],
-    "rooftile_resident_pack_experts": [_P] * 5, "rooftile_pack": [_P, _P, _P], "rooftile_packed_query": [_P, _P], "rooftile_packed_release": [_P],
+    "rooftile_pack": [_P, _P, _P], "rooftile_packed_query": [_P, _P], "rooftile_packed_release": [_P],
+    "rooftile_resident_pack_experts": [_P] * 5,
 }
 
 

@@ -61,7 +61,8 @@ class _Product:
         args = self.args
         longest = _LONGEST_K.get(args.type)
         if longest is not None and args.k > longest:
-            raise InvalidArgument(f"k is {args.k}; sums of {TYPE_NAMES[args.type]} products may overflow beyond {longest}", INVALID_ARGUMENT)
+            raise InvalidArgument(f"k is {args.k}; sums of {TYPE_NAMES[args.type]} products may overflow beyond {longest}",
+                                  INVALID_ARGUMENT)
         if args.type_c != I32:
             return
         if longest is None:
@@ -117,7 +118,9 @@ class _Product:
         args, first = self.args, 0
         size, size_c = ITEM_SIZES[args.type], ITEM_SIZES[args.type_c]
         sizes = (ctypes.c_int64 * groups.count).from_address(groups.rows)
-        experts = (ctypes.c_int64 * groups.count).from_address(groups.experts_of_groups) if groups.experts_of_groups else range(groups.count)
+        experts: Any = range(groups.count)
+        if groups.experts_of_groups:
+            experts = (ctypes.c_int64 * groups.count).from_address(groups.experts_of_groups)
         for rows, expert in zip(sizes, experts):
             yield _Part((args.a or 0) + first * args.lda * size, (args.b or 0) + expert * args.stride_b * size,
                         args.c + first * args.ldc * size_c, rows, first, expert,

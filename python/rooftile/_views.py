@@ -183,6 +183,6 @@ def operand_view(x: Any, name: str, dtype: Optional[int]) -> View:
     """The memory of an operand. Errors: those of view_of; TypeError where it is of another type than dtype, which converts nothing."""
     view = view_of(x, name, dtype)
     if dtype is not None and view.type != dtype:
-        raise TypeError(f"{name} is {TYPE_NAMES[view.type]} and dtype {TYPE_NAMES[dtype]}; dtype says what uint16 memory holds, and converts "
-                        "nothing")
+        raise TypeError(f"{name} is {TYPE_NAMES[view.type]} and dtype {TYPE_NAMES[dtype]}; dtype says what uint16 memory holds, and "
+                        "converts nothing")
     return view

@@ -37,7 +37,8 @@ def _row(problem: Problem) -> str:
     given: Dict[str, Any] = dict(problem) if isinstance(problem, Mapping) else dict(zip(_COLUMNS, problem))
     if not {"m", "n", "k"} <= set(given) or not set(given) <= set(_COLUMNS):
         raise ValueError(f"shapes has {problem!r}; a problem is (m, n, k) or a dict of m, n, k and any of {', '.join(_COLUMNS[3:])}")
-    full: Dict[str, Any] = {"trans_a": 0, "trans_b": 0, "batch": 1, "type": "f32", "epilogue": "", "groups": "", "skew": "", "note": "", **given}
+    full: Dict[str, Any] = {"trans_a": 0, "trans_b": 0, "batch": 1, "type": "f32", **dict.fromkeys(("epilogue", "groups", "skew", "note"), ""),
+                            **given}
     values = []
     for name in _COLUMNS:
         value = full[name]
