@@ -1,15 +1,15 @@
 #!/usr/bin/env bash
 # scripts/debian-root runs a command in another file system, which sees sources that it cannot change, and nothing that it started
-# outlives it. The file system holds some programs of this machine.   debian_root_test.sh SOURCE_DIR BINARY_DIR
+# outlives it. The file system holds some programs of this machine instead of packages.   debian_root_test.sh SOURCE_DIR BINARY_DIR
 # shellcheck disable=SC2016  # expanded in there
 . "$(dirname "$0")/scratch.sh"
 
 unshare --mount true 2>/dev/null || { echo "this user may not mount anything"; exit 77; }
-mkdir -p sources "roots/trixie"/{dev,sys,proc,tmp,etc,src,ccache,usr/bin,usr/lib}
+mkdir -p sources bin system/{dev,sys,proc,tmp,etc,usr/bin,usr/lib}
 cp -r "$source_dir/scripts" "$source_dir/CMakePresets.json" sources/
-root=$scratch/roots/trixie
+: >sources/scripts/packages-root
+root=$scratch/system
 ln -s usr/bin usr/lib "$root/"
-touch "$root"/{etc/resolv.conf,ready}
 for program in bash env sleep umount; do
   cp -L "$(command -v $program)" "$root/usr/bin/"
   ldd "$(command -v $program)" | grep -o '/[^ ]*' | while read -r library; do
@@ -17,12 +17,29 @@ for program in bash env sleep umount; do
     cp -L "$library" "$root/$library"
   done
 done
-export ROOFTILE_ROOTS=$scratch/roots
+cat >bin/mmdebstrap <<END
+[ -e "$scratch/packages" ] || { head -c 10240 /dev/zero | tr '\\0' x; exit 1; }
+tar -C "$scratch/system" -c .
+END
+chmod +x bin/mmdebstrap
+export PATH=$scratch/bin:$PATH ROOFTILE_ROOTS=roots
 unset CMAKE_CXX_COMPILER_LAUNCHER
+
+! sources/scripts/debian-root setup trixie 2>setup.log || fail "a system is made without its packages"
+grep -q 'cannot be made' setup.log || fail "no message says that there is no system:" "$(cat setup.log)"
+[ -z "$(find roots -mindepth 1 ! -name '*.lock')" ] || fail "half a system remains"
+touch packages
 
 inside=(sources/scripts/debian-root run trixie bash -c)
 
-quietly "${inside[@]}" 'echo built >build/result'
+# The first command sets the system up, and does not keep others from that while it runs.
+mkdir -p sources/build-trixie/build
+mkfifo sources/build-trixie/build/{begun,go}
+"${inside[@]}" 'echo built >build/result; echo >build/begun; read -r -t 60 <>build/go' &
+timeout 30 cat sources/build-trixie/build/begun >/dev/null || fail "the system cannot be set up"
+quietly flock --nonblock roots/trixie.lock true
+echo >sources/build-trixie/build/go
+wait $! || fail "the first command failed"
 [ "$(cat sources/build-trixie/build/result)" = built ] || fail "what is built does not lie in build-trixie"
 [ ! -e sources/build-trixie/build-tsan ] || fail "folders of other presets remain"
 ! "${inside[@]}" '>scripts/new' 2>/dev/null || fail "the command can change sources"
