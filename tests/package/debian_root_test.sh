@@ -21,7 +21,8 @@ cat >bin/mmdebstrap <<END
 [ -e "$scratch/packages" ] || { head -c 10240 /dev/zero | tr '\\0' x; exit 1; }
 tar -C "$scratch/system" -c .
 END
-chmod +x bin/mmdebstrap
+printf "#!/bin/sh\necho http://mirror.invalid/debian\n" >bin/apt-get
+chmod +x bin/*
 export PATH=$scratch/bin:$PATH ROOFTILE_ROOTS=roots
 unset CMAKE_CXX_COMPILER_LAUNCHER
 
