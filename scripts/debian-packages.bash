@@ -33,8 +33,9 @@ install_missing() {
     fi
   fi
   echo "installing: ${missing[*]}" >&2
-  "${as_root[@]}" apt-get -qq update
-  "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -qq -y --no-install-recommends install "${missing[@]}" >/dev/null
+  "${as_root[@]}" apt-get -qq update || fail "the apt sources of this system cannot be read; see above"
+  "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -qq -y -o DPkg::Lock::Timeout=300 --no-install-recommends install \
+    "${missing[@]}" >/dev/null || fail "these packages cannot be installed; see above"
 }
 
 # Prints the Debian mirror of this machine's apt sources.
