@@ -90,14 +90,17 @@ int run_node(const std::string& node, const std::vector<std::string>& arguments,
   pid_t pid = 0;
   const int error = ::posix_spawnp(&pid, node.c_str(), &actions, nullptr, argv.data(), environ);
   posix_spawn_file_actions_destroy(&actions);
-  if (error != 0)
+  int status = 0;
+  while (error == 0 && ::waitpid(pid, &status, 0) < 0 && errno == EINTR) {
+  }
+  const int exit_status = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+  // POSIX lets a program that does not start be told by this status instead, as under QEMU.
+  constexpr int kNotStarted = 127;
+  if (error != 0 || exit_status == kNotStarted)
     fail(ErrorCode::kUnsupported,
          "WGSL is made by node, which does not start ({}); run scripts/web-tools setup",
-         std::strerror(error));
-  int status = 0;
-  while (::waitpid(pid, &status, 0) < 0 && errno == EINTR) {
-  }
-  return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+         error != 0 ? std::strerror(error) : "exit status 127");
+  return exit_status;
 }
 
 }  // namespace

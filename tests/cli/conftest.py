@@ -13,6 +13,16 @@ SOURCE = pathlib.Path(__file__).parents[2]
 sys.path.insert(0, str(SOURCE / "tests/support"))
 
 
+def architecture(program):
+    """The field e_machine of an ELF file."""
+    with open(program, "rb") as file:
+        return file.read(20)[18:]
+
+
+needs_native_python = pytest.mark.skipif(architecture(PROGRAM) != architecture(sys.executable),
+                                         reason="Python is of another architecture than the libraries that it would load")
+
+
 class Rooftile:
     """Runs the program with $HOME, $ROOFTILE_DB and the caches in one folder."""
 

@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from conftest import PROGRAM
+from conftest import PROGRAM, needs_native_python
 
 SHOW = "import json, os, sys; print(json.dumps([sys.argv[1:], {k: v for k, v in os.environ.items() if 'ROOFTILE' in k or k == 'LD_PRELOAD'}]))"
 
@@ -32,6 +32,7 @@ def test_options_become_environment(rooftile):
                            "ROOFTILE_DEVICE": "llvm"}
 
 
+@needs_native_python
 def test_a_precision_becomes_environment_and_its_scope_is_reported_once(rooftile):
     for words, environment in [(["--precision", "exact64"], {}), ([], {"ROOFTILE_PRECISION": "exact64"})]:
         run = rooftile.run("run", *words, "--", sys.executable, "-c", SHOW, **environment)
@@ -66,6 +67,7 @@ def moved(rooftile):
     return run
 
 
+@needs_native_python
 def test_folder_with_a_space_is_reached_by_a_link(rooftile, moved):
     for _ in range(2):  # The second run finds the existing link.
         preload = pathlib.Path(shown(moved("run", "--", sys.executable, "-c", SHOW))[1]["LD_PRELOAD"])

@@ -88,7 +88,7 @@ def test_a_set_user_id_program_takes_no_variable_of_its_caller():
             pytest.skip("the file system takes no set-user-ID programs")
         (folder / "evil.c").write_text('''#include <fcntl.h>
             __attribute__((constructor)) static void run(void) { open("%s/ran", O_CREAT | O_WRONLY, 0600); }''' % folder)
-        subprocess.run(["cc", "-shared", "-fPIC", "-o", folder / "evil.so", folder / "evil.c"], check=True)
+        subprocess.run([os.environ["ROOFTILE_CC"], "-shared", "-fPIC", "-o", folder / "evil.so", folder / "evil.c"], check=True)
         program = folder / "rooftile"
         shutil.copy(PROGRAM, program)
         for operand in ("a.npy", "b.npy"):
