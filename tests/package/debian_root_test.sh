@@ -18,6 +18,7 @@ for program in bash env sleep umount; do
   done
 done
 cat >bin/mmdebstrap <<END
+[ ! -e "$scratch/slow" ] || { echo >"$scratch/slow"; exec sleep 1000; }
 [ -e "$scratch/packages" ] || { head -c 10240 /dev/zero | tr '\\0' x; exit 1; }
 tar -C "$scratch/system" -c .
 END
@@ -29,6 +30,12 @@ unset CMAKE_CXX_COMPILER_LAUNCHER
 ! sources/scripts/debian-root setup trixie 2>setup.log || fail "a system is made without its packages"
 grep -q 'cannot be made' setup.log || fail "no message says that there is no system:" "$(cat setup.log)"
 [ -z "$(find roots -mindepth 1 ! -name '*.lock')" ] || fail "half a system remains"
+mkfifo slow
+sources/scripts/debian-root setup trixie &
+timeout 30 cat slow >/dev/null || fail "nothing makes the system"
+kill $!
+timeout 30 flock roots/trixie.lock true || fail "what makes the system outlives SIGTERM"
+rm slow
 touch packages
 
 inside=(sources/scripts/debian-root run trixie bash -c)
