@@ -65,9 +65,10 @@ Repeated repeated(const Problem& p, const Variant& v, double depth, const Device
 struct Issued {
   double workgroups, invocations;
   double multiply_adds;
-  double a_elements, b_elements;  // Loaded by each invocation for itself.
-  double a_shared, b_shared;      // Loaded once per workgroup.
-  double depth;                   // Steps of k of a workgroup.
+  // Elements, or words of `dot` elements, that each invocation loads for itself, and those that are
+  // loaded once per workgroup.
+  double a_elements, b_elements, a_shared, b_shared;
+  double depth;  // Steps of k of a workgroup.
 };
 
 Issued issued(const Problem& p, const Variant& v, const Waves& w, const DeviceRates& rates) {
@@ -75,14 +76,15 @@ Issued issued(const Problem& p, const Variant& v, const Waves& w, const DeviceRa
   const Repeated times = repeated(p, v, depth, rates);
   const double needed = w.workgroups * v.tile_batch * v.tile_m * v.tile_n * depth;
   const double multiply_adds = needed * times.multiply;
+  const double loaded = multiply_adds / v.dot;
   const bool matrix = v.family == Family::kMatrix;
   return {.workgroups = w.workgroups,
           .invocations = w.workgroups * local_size(v),
           .multiply_adds = multiply_adds,
-          .a_elements = multiply_adds / (matrix ? v.subgroup_n : v.reg_n),
-          .b_elements = multiply_adds / (matrix ? v.subgroup_m : v.reg_m),
-          .a_shared = needed * times.walk / v.tile_n,
-          .b_shared = needed * times.walk / v.tile_m,
+          .a_elements = loaded / (matrix ? v.subgroup_n : v.reg_n),
+          .b_elements = loaded / (matrix ? v.subgroup_m : v.reg_m),
+          .a_shared = needed * times.walk / v.dot / v.tile_n,
+          .b_shared = needed * times.walk / v.dot / v.tile_m,
           .depth = depth};
 }
 
@@ -147,17 +149,21 @@ double broadcasts_ns(const Variant& v, const DeviceRates& rates, const Issued& i
   return v.stage == Stage::kSubgroup ? over(i.a_elements / kVector, rates.broadcasts_per_ns) : 0;
 }
 
-/// Time of traffic with shared memory and of its barriers.
+/// Values that each row of sums of the family vector halves: levels of its reduction tree.
+double halvings(const Variant& v, const DeviceRates& rates) {
+  return std::log2(lanes_k(v)) + rates.loop_overrun;
+}
+
+/// Time of traffic with shared memory.
 double shared_ns(const Problem& p, const Variant& v, const DeviceRates& rates, const Issued& i) {
   const auto value_bytes = static_cast<double>(bytes_of(DataType::kF32));
   if (v.family == Family::kVector) {  // A reduction tree over the lanes for each row of sums.
     if (lanes_k(v) == 1) return 0;
-    const double halvings = std::log2(lanes_k(v)) + rates.loop_overrun;
     // Each value is written and read once. At each level of the tree two values are read and one is
     // written, and lanes without work wait for the others.
-    const double bytes = i.invocations * v.reg_m * v.reg_n * (2 + 3 * halvings) * value_bytes;
-    return over(bytes, rates.shared_gbps) +
-           i.invocations * v.reg_m * (halvings + 1) * rates.barrier_ns;
+    const double bytes =
+        i.invocations * v.reg_m * v.reg_n * (2 + 3 * halvings(v, rates)) * value_bytes;
+    return over(bytes, rates.shared_gbps);
   }
   if (v.stage != Stage::kShared) return 0;
   // Tiles hold float32 for all operand types, except for matrix units.
@@ -165,9 +171,15 @@ double shared_ns(const Problem& p, const Variant& v, const DeviceRates& rates, c
   const double elements =
       (staged_a(v) ? i.a_elements + i.a_shared : 0) + (staged_b(v) ? i.b_elements + i.b_shared : 0);
   const double bytes = elements * (matrix ? static_cast<double>(bytes_of(p.types.a)) : value_bytes);
+  return over(bytes, rates.shared_gbps);
+}
+
+double barriers_ns(const Variant& v, const DeviceRates& rates, const Issued& i) {
+  if (v.family == Family::kVector && lanes_k(v) > 1)
+    return i.invocations * v.reg_m * (halvings(v, rates) + 1) * rates.barrier_ns;
+  if (v.family == Family::kVector || v.stage != Stage::kShared) return 0;
   const double tiles = std::ceil(i.depth / elements_of_trip(v)) + rates.loop_overrun;
-  const double barriers = tiles * kBarriersPerTile / v.stages;
-  return over(bytes, rates.shared_gbps) + i.invocations * barriers * rates.barrier_ns;
+  return i.invocations * tiles * kBarriersPerTile / v.stages * rates.barrier_ns;
 }
 
 /// Time of storing C, or the partial sums of split-K, from registers.
@@ -253,19 +265,36 @@ double launch_ns(const Variant& v, const DeviceRates& rates, double workgroups) 
 
 }  // namespace
 
-double analytical_ns(const Problem& p, const Variant& v, const DeviceRates& rates) {
+std::vector<Bound> costs(const Problem& p, const Variant& v, const DeviceRates& rates) {
   const Waves w = waves(p, v, rates.compute_units);
   const Issued i = issued(p, v, w, rates);
   const double memory_bytes = minimum_bytes(p);
   const double per_trip = kLoopInstructions / (values_of_invocation(v) * v.unroll_k);
   const double math = multiply_add_ns(p, v, rates, i.multiply_adds) +
-                      over(2 * i.multiply_adds * per_trip, math_gflops(rates, p.types, v));
-  const double busy = math + operand_loads_ns(p, v, rates, i) + broadcasts_ns(v, rates, i) +
-                      shared_ns(p, v, rates, i) + stores_ns(p, v, rates, i) +
-                      issue_ns(p, v, rates, i) + spills_ns(p, v, rates, i);
-  return busy / w.wave_efficiency + over(memory_bytes, gbps_for_footprint(rates, memory_bytes)) +
-         launch_ns(v, rates, i.workgroups) + reduce_ns(p, v, rates) + pack_ns(p, v, rates) +
-         rates.dispatch_ns;
+                      over(2 * i.multiply_adds * per_trip, math_gflops(rates, p.types, v)) +
+                      issue_ns(p, v, rates, i);
+  std::vector<Bound> all = {
+      {"math", math},
+      {"memory:cache", operand_loads_ns(p, v, rates, i) + spills_ns(p, v, rates, i)},
+      {"memory:shared", shared_ns(p, v, rates, i)},
+      {"broadcasts", broadcasts_ns(v, rates, i)},
+      {"barriers", barriers_ns(v, rates, i)},
+      {"stores", stores_ns(p, v, rates, i)}};
+  double busy = 0;
+  for (const Bound& cost : all) busy += cost.ns;
+  all.push_back({"tail", busy / w.wave_efficiency - busy});
+  all.push_back({holding_level(rates, memory_bytes),
+                 over(memory_bytes, gbps_for_footprint(rates, memory_bytes))});
+  all.push_back({"latency", launch_ns(v, rates, i.workgroups) + rates.dispatch_ns});
+  all.push_back({"sums", reduce_ns(p, v, rates)});
+  std::ranges::stable_sort(all, std::greater{}, &Bound::ns);
+  return all;
+}
+
+double analytical_ns(const Problem& p, const Variant& v, const DeviceRates& rates) {
+  double ns = pack_ns(p, v, rates);
+  for (const Bound& cost : costs(p, v, rates)) ns += cost.ns;
+  return ns;
 }
 
 }  // namespace rooftile

@@ -80,12 +80,6 @@ double latency_ns(const Problem& p, const Variant& v, const Waves& w, const Devi
   return rates.dispatch_ns + (hidden ? 0 : w.waves * loads * rates.load_latency_ns);
 }
 
-std::string holding_level(const DeviceRates& rates, double bytes) {
-  for (std::size_t i = 0; i + 1 < rates.levels.size(); ++i)
-    if (bytes <= rates.levels[i].footprint_bytes) return "memory:" + rates.levels[i].name;
-  return "memory:memory";
-}
-
 void add(std::vector<Bound>& bounds, std::string limiter, double ns) {
   const auto same = std::ranges::find(bounds, limiter, &Bound::limiter);
   if (same == bounds.end())
@@ -142,6 +136,12 @@ std::vector<LevelUse> level_uses(const Problem& p, const Variant& v, const Traff
 }
 
 }  // namespace
+
+std::string holding_level(const DeviceRates& rates, double bytes) {
+  for (std::size_t i = 0; i + 1 < rates.levels.size(); ++i)
+    if (bytes <= rates.levels[i].footprint_bytes) return "memory:" + rates.levels[i].name;
+  return "memory:memory";
+}
 
 double arithmetic_intensity(const Problem& p) { return over(flops(p), minimum_bytes(p)); }
 

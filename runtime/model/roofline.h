@@ -89,6 +89,13 @@ Headroom headroom(const Roofline& roofline, double measured_ns);
 /// Tile-independent bound by math and memory only. Reports call it 100 %.
 double problem_bound_ns(const Problem& p, const DeviceRates& rates);
 
+/// The level that serves a kernel of this footprint: "memory:memory", "memory:cache", ...
+std::string holding_level(const DeviceRates& rates, double bytes);
+
+/// What a kernel's time is made of by the model, packing excluded, largest first: limiters as those
+/// of Bound, but no lower bounds.
+std::vector<Bound> costs(const Problem& p, const Variant& v, const DeviceRates& rates);
+
 /// Relative cost, packing included, that ranks candidates before any is measured. It scales like ns
 /// but is no prediction.
 double analytical_ns(const Problem& p, const Variant& v, const DeviceRates& rates);
