@@ -14,6 +14,7 @@
 #include "runtime/kernel/step_time.h"
 #include "runtime/model/counted.h"
 #include "runtime/verify/certify_run.h"
+#include "tuner/worker/panels.h"
 
 namespace rooftile {
 namespace {
@@ -26,27 +27,6 @@ constexpr double kMostColdBytes = 1e9;  // Limit of memory that is written befor
 constexpr double kProbeTiles = 16;
 // A few time slices of a scheduler; doubled each time.
 constexpr std::chrono::milliseconds kFirstBackOff(20);
-
-// Workspace of one plan.
-class Panels {
- public:
-  Panels(Device& device, const GemmPlan& plan) {
-    const auto allocate = [&](std::int64_t elements, std::optional<Buffer>& buffer) {
-      if (elements > 0)
-        buffer = device.create_buffer(static_cast<std::uint64_t>(elements) * sizeof(float),
-                                      BufferUse::kDevice);
-    };
-    allocate(plan.packed_a_elements, a_);
-    allocate(plan.packed_b_elements, b_);
-    allocate(plan.part_elements, parts_);
-  }
-  Workspace workspace() const {
-    return {a_ ? &*a_ : nullptr, b_ ? &*b_ : nullptr, parts_ ? &*parts_ : nullptr};
-  }
-
- private:
-  std::optional<Buffer> a_, b_, parts_;
-};
 
 void refuse(const std::string& wrong) {
   if (!wrong.empty()) fail(ErrorCode::kInternal, "{}", wrong);

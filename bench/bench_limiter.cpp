@@ -1,0 +1,249 @@
+// Does the limiter that a report names limit the kernel? Of kernels drawn from the whole legal
+// space, one thing at a time is doubled; what moves the time most limits it (docs/limiter.md).
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cmath>
+#include <fstream>
+#include <map>
+#include <set>
+
+#include "bench/limiter/trial.h"
+#include "core/error.h"
+#include "core/numbers/random.h"
+#include "generator/compiler_work.h"
+#include "generator/space.h"
+#include "runtime/kernel/staging.h"
+#include "runtime/model/roofline.h"
+#include "tuner/calibrate/calibrate.h"
+
+namespace rooftile {
+namespace {
+
+constexpr double kMostFlops = 2e8;
+constexpr double kLeastRotatedBytes = 128e6;  // As the tuner rotates operands past the caches.
+
+struct Setting {
+  std::string device, csv, kernel, type = "f32";
+  std::int64_t m = 64, n = 64, k = 64;
+  std::size_t kernels = 100, first = 0;
+  std::uint64_t seed = 1;
+  int rounds = 9;
+  double most_work = 3000;
+};
+
+struct Case {
+  Variant variant;
+  Problem problem;
+};
+
+/// Draws kernels and problems: all families alike, types and sizes of five kinds.
+class Cases {
+ public:
+  Cases(const DeviceLimits& limits, const Setting& setting)
+      : limits_(limits), most_work_(setting.most_work), random_(setting.seed) {
+    for (const Variant& v : legal_variants(limits)) families_[v.family].push_back(v);
+  }
+
+  Case next() {
+    auto family = families_.begin();
+    std::advance(family, static_cast<std::ptrdiff_t>(random_.below(families_.size())));
+    while (true) {
+      const Case drawn = {family->second[random_.below(family->second.size())],
+                          staged_problem(problem())};
+      // Sums that kernels add to what is there cannot be computed twice.
+      if (drawn.variant.reduction == Reduction::kAtomic && drawn.variant.split_k > 1) continue;
+      if (!illegal_reason(drawn.variant, limits_, drawn.problem, own_buffers(drawn.problem)) &&
+          compiler_work(drawn.variant, signature_of(drawn.problem)) <= most_work_)
+        return drawn;
+    }
+  }
+
+ private:
+  std::int64_t size(double low, double high) {
+    return std::llround(low * std::pow(high / low, random_.unit()));
+  }
+
+  Problem problem() {
+    static const std::vector<std::string> kTypes = {"f32",  "f32", "f32",       "f16",
+                                                    "bf16", "i8",  "f32xq4b32", "f32xq8b16"};
+    const Types types = parse_types(kTypes[random_.below(kTypes.size())]);
+    const auto transpose = [&] { return random_.below(2) == 0 ? Transpose::kNo : Transpose::kYes; };
+    while (true) {
+      std::int64_t m = size(64, 512), n = size(64, 512), k = size(64, 512), batch = 1;
+      switch (random_.below(5)) {
+        case 0:
+          m = size(1, 8), n = size(256, 4096), k = size(256, 4096);
+          break;
+        case 1:
+          m = size(256, 4096), n = size(1, 8), k = size(256, 4096);
+          break;
+        case 2:
+          m = size(8, 64), n = size(8, 64), k = size(8, 64), batch = size(1, 64);
+          break;
+        case 3:
+          m = size(16, 128), n = size(16, 128), k = size(1024, 8192);
+          break;
+        default:
+          break;
+      }
+      const Transpose a = transpose(), b = quantized(types) ? Transpose::kYes : transpose();
+      const Problem p = packed_problem(m, n, k, a, b, batch, types);
+      if (flops(p) <= kMostFlops) return p;
+    }
+  }
+
+  const DeviceLimits limits_;
+  const double most_work_;
+  Random random_;
+  std::map<Family, std::vector<Variant>> families_;
+};
+
+/// The change that doubles what a limiter is about.
+Change change_of(const std::string& limiter) {
+  static const std::map<std::string, Change> kChangeOf = {{"math", Change::kArithmetic},
+                                                          {"memory:cache", Change::kLoads},
+                                                          {"memory:shared", Change::kShared},
+                                                          {"barriers", Change::kBarriers},
+                                                          {"broadcasts", Change::kBroadcasts},
+                                                          {"stores", Change::kStores},
+                                                          {"latency", Change::kLaunches},
+                                                          {"sums", Change::kSums},
+                                                          {"tail", Change::kIdle}};
+  const auto found = kChangeOf.find(limiter);
+  return found == kChangeOf.end() ? Change::kLines : found->second;  // memory:memory, :cache2, ...
+}
+
+enum class Verdict : std::uint8_t { kRight, kTied, kWrong };
+std::string_view text_of(Verdict verdict) {
+  return verdict == Verdict::kRight ? "right" : verdict == Verdict::kTied ? "tied" : "WRONG";
+}
+
+/// Tied: another change moves the time more, but by no more than two standard errors of the
+/// difference.
+Verdict judge(const std::string& limiter, const std::vector<Movement>& movements) {
+  const Movement& most = movements.front();
+  const auto named = std::ranges::find(movements, change_of(limiter), &Movement::change);
+  if (named == movements.begin()) return Verdict::kRight;
+  if (named != movements.end() &&
+      most.share - named->share <= 2 * std::hypot(most.error, named->error))
+    return Verdict::kTied;
+  return Verdict::kWrong;
+}
+
+void write_csv(std::ostream& csv, std::size_t number, const Case& drawn, const LimiterTrial& trial,
+               const std::vector<Bound>& parts) {
+  for (const Movement& moved : trial.movements()) {
+    double cost_ns = 0;
+    for (const Bound& part : parts)
+      if (change_of(part.limiter) == moved.change) cost_ns += part.ns;
+    csv << fmt::format("{},\"{}\",{},{},{:.0f},{},{:.4f},{:.4f},{:.0f}\n", number,
+                       to_string(drawn.variant), to_string(drawn.problem),
+                       to_string(drawn.problem.types), trial.ns(), name_of(moved.change),
+                       moved.share, moved.error, cost_ns);
+  }
+  csv.flush();
+}
+
+struct Total {
+  std::map<Verdict, int> by_costs = {}, by_bounds = {};
+};
+
+void examine(const std::shared_ptr<Device>& device, const DeviceRates& rates,
+             const Setting& setting, std::size_t number, const Case& drawn, std::ostream* csv,
+             Total& total) {
+  LimiterTrial trial(device, drawn.variant, drawn.problem,
+                     std::max(kLeastRotatedBytes, 2 * cache_bytes(rates)));
+  trial.measure(setting.rounds);
+  const std::vector<Movement> movements = trial.movements();
+  const std::vector<Bound> parts = costs(drawn.problem, drawn.variant, rates);
+  const Roofline limits = roofline(drawn.problem, drawn.variant, rates);
+  const std::string &largest = parts.front().limiter, &bound = limits.bounds.front().limiter;
+  const Verdict verdict = judge(largest, movements), of_bound = judge(bound, movements);
+  ++total.by_costs[verdict], ++total.by_bounds[of_bound];
+  fmt::print("{:>3} {} {} {}: {:.1f} us; limiter {} {}; largest bound {} {}, {:.1f} x\n   ", number,
+             short_name(drawn.variant), to_string(drawn.problem), to_string(drawn.problem.types),
+             trial.ns() * 1e-3, largest, text_of(verdict), bound, text_of(of_bound),
+             trial.ns() / limits.ns());
+  for (const Movement& moved : movements)
+    fmt::print(" {} {:.3f} +- {:.3f}", name_of(moved.change), moved.share, moved.error);
+  fmt::print(" control {:.3f}\n    model:", trial.control().share);
+  for (const Bound& part : parts)
+    if (part.ns > 0) fmt::print(" {} {:.3f}", part.limiter, part.ns / trial.ns());
+  fmt::print("\n");
+  std::fflush(stdout);
+  if (csv != nullptr) write_csv(*csv, number, drawn, trial, parts);
+}
+
+void print_total(std::string_view rule, std::map<Verdict, int>& verdicts) {
+  const int right = verdicts[Verdict::kRight], tied = verdicts[Verdict::kTied],
+            all = right + tied + verdicts[Verdict::kWrong];
+  fmt::print("{} of {} right by {}, of which {} within the spread of the change that moves most\n",
+             right + tied, all, rule, tied);
+}
+
+int run(const Setting& setting) {
+  const Enumeration found = enumerate_devices();
+  const auto profile = std::ranges::find_if(found.devices, [&](const DeviceProfile& d) {
+    return d.name.find(setting.device) != std::string::npos;
+  });
+  if (profile == found.devices.end())
+    fail(ErrorCode::kDevice, "no device matches '{}'", setting.device);
+  const auto device = Device::open(*profile);
+  const DeviceRates rates = calibration_from_figures(calibrate_device(device).figures).device;
+  fmt::print("{}; a share is what doubling adds to the time, +- its standard error\n",
+             profile->name);
+  std::ofstream csv;
+  if (!setting.csv.empty()) csv.open(setting.csv, std::ios::app);
+  std::ostream* const out = csv.is_open() ? &csv : nullptr;
+  Total total;
+  if (!setting.kernel.empty()) {
+    const Types types = parse_types(setting.type);
+    const Problem p = packed_problem(setting.m, setting.n, setting.k, Transpose::kNo,
+                                     quantized(types) ? Transpose::kYes : Transpose::kNo, 1, types);
+    examine(device, rates, setting, 0, {parse_variant(setting.kernel), staged_problem(p)}, out,
+            total);
+  } else {
+    Cases cases(profile->limits, setting);
+    for (std::size_t i = 0; i < setting.first + setting.kernels; ++i)
+      if (const Case drawn = cases.next(); i >= setting.first)
+        examine(device, rates, setting, i, drawn, out, total);
+  }
+  print_total("the largest cost", total.by_costs);
+  print_total("the largest bound", total.by_bounds);
+  return 0;
+}
+
+}  // namespace
+}  // namespace rooftile
+
+int main(int argc, char** argv) {
+  using namespace rooftile;
+  CLI::App app("Doubles one thing at a time in random kernels: which moves the time most?");
+  app.footer(
+      "Examples:\n  bench_limiter --kernels 50 --csv limiter.csv\n"
+      "  bench_limiter --kernels 50 --first 50 --csv limiter.csv\n"
+      "  bench_limiter --kernel \"family=naive tile_m=8 tile_n=16\" --m 100 --n 90 --k 80");
+  Setting setting;
+  app.add_option("--device", setting.device, "Whose name contains this text");
+  app.add_option("--kernels", setting.kernels, "Number of kernels (100)");
+  app.add_option("--first", setting.first, "Leave out so many of the seed's kernels");
+  app.add_option("--seed", setting.seed, "Of kernels and problems (1)");
+  app.add_option("--kernel", setting.kernel, "This kernel only, on a problem m x n x k");
+  app.add_option("--m", setting.m);
+  app.add_option("--n", setting.n);
+  app.add_option("--k", setting.k);
+  app.add_option("--type", setting.type, "Types, as of `rooftile tune`");
+  app.add_option("--rounds", setting.rounds, "Samples of each, in turn (9)")
+      ->check(CLI::Range(1, 1000));
+  app.add_option("--work", setting.most_work, "Most statements of a kernel (3000)");
+  app.add_option("--csv", setting.csv, "Append shares, errors and costs to this file");
+  CLI11_PARSE(app, argc, argv);
+  try {
+    return run(setting);
+  } catch (const std::exception& error) {
+    fmt::print(stderr, "bench_limiter: {}\n", error.what());
+    return 1;
+  }
+}

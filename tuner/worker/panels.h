@@ -1,0 +1,33 @@
+// Workspace of one plan, for runs that are timed.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "runtime/kernel/kernel.h"
+
+namespace rooftile {
+
+/// Buffers for the packed operands and the partial sums of a plan, as far as it needs them. Errors:
+/// those of Device::create_buffer.
+class Panels {
+ public:
+  Panels(Device& device, const GemmPlan& plan) {
+    const auto allocate = [&](std::int64_t elements, std::optional<Buffer>& buffer) {
+      if (elements > 0)
+        buffer = device.create_buffer(static_cast<std::uint64_t>(elements) * sizeof(float),
+                                      BufferUse::kDevice);
+    };
+    allocate(plan.packed_a_elements, a_);
+    allocate(plan.packed_b_elements, b_);
+    allocate(plan.part_elements, parts_);
+  }
+  Workspace workspace() const {
+    return {a_ ? &*a_ : nullptr, b_ ? &*b_ : nullptr, parts_ ? &*parts_ : nullptr};
+  }
+
+ private:
+  std::optional<Buffer> a_, b_, parts_;
+};
+
+}  // namespace rooftile
