@@ -12,6 +12,7 @@
 #include "bench/limiter/trial.h"
 #include "core/error.h"
 #include "core/numbers/random.h"
+#include "db/store.h"
 #include "generator/compiler_work.h"
 #include "generator/space.h"
 #include "runtime/kernel/staging.h"
@@ -25,7 +26,7 @@ constexpr double kMostFlops = 2e8;
 constexpr double kLeastRotatedBytes = 128e6;  // As the tuner rotates operands past the caches.
 
 struct Setting {
-  std::string device, csv, kernel, type = "f32";
+  std::string device, csv, calibration, kernel, type = "f32";
   std::int64_t m = 64, n = 64, k = 64;
   std::size_t kernels = 100, first = 0;
   std::uint64_t seed = 1;
@@ -121,33 +122,41 @@ std::string_view text_of(Verdict verdict) {
 }
 
 /// Tied: another change moves the time more, but by no more than two standard errors of the
-/// difference.
-Verdict judge(const std::string& limiter, const std::vector<Movement>& movements) {
+/// difference. Of two limiters one must be right.
+Verdict judge(const Limiter& limiter, const std::vector<Movement>& movements) {
   const Movement& most = movements.front();
-  const auto named = std::ranges::find(movements, change_of(limiter), &Movement::change);
-  if (named == movements.begin()) return Verdict::kRight;
-  if (named != movements.end() &&
-      most.share - named->share <= 2 * std::hypot(most.error, named->error))
-    return Verdict::kTied;
-  return Verdict::kWrong;
+  Verdict verdict = Verdict::kWrong;
+  for (const std::string& name : {limiter.name, limiter.other}) {
+    if (name.empty()) continue;
+    const auto named = std::ranges::find(movements, change_of(name), &Movement::change);
+    if (named == movements.begin()) return Verdict::kRight;
+    if (named != movements.end() &&
+        most.share - named->share <= 2 * std::hypot(most.error, named->error))
+      verdict = Verdict::kTied;
+  }
+  return verdict;
 }
 
 void write_csv(std::ostream& csv, std::size_t number, const Case& drawn, const LimiterTrial& trial,
-               const std::vector<Bound>& parts) {
-  for (const Movement& moved : trial.movements()) {
-    double cost_ns = 0;
-    for (const Bound& part : parts)
-      if (change_of(part.limiter) == moved.change) cost_ns += part.ns;
-    csv << fmt::format("{},\"{}\",{},{},{:.0f},{},{:.4f},{:.4f},{:.0f}\n", number,
+               const Roofline& limits) {
+  const auto ns_of = [](const std::vector<Bound>& bounds, Change change) {
+    double ns = 0;
+    for (const Bound& bound : bounds)
+      if (change_of(bound.limiter) == change) ns = std::max(ns, bound.ns);
+    return ns;
+  };
+  for (const Movement& moved : trial.movements())
+    csv << fmt::format("{},\"{}\",{},{},{:.0f},{},{:.4f},{:.4f},{:.0f},{:.0f}\n", number,
                        to_string(drawn.variant), to_string(drawn.problem),
                        to_string(drawn.problem.types), trial.ns(), name_of(moved.change),
-                       moved.share, moved.error, cost_ns);
-  }
+                       moved.share, moved.error, ns_of(limits.costs, moved.change),
+                       ns_of(limits.bounds, moved.change));
   csv.flush();
 }
 
 struct Total {
-  std::map<Verdict, int> by_costs = {}, by_bounds = {};
+  std::map<Verdict, int> by_limiter = {}, by_cost = {}, by_bound = {};
+  int between = 0;
 };
 
 void examine(const std::shared_ptr<Device>& device, const DeviceRates& rates,
@@ -157,23 +166,25 @@ void examine(const std::shared_ptr<Device>& device, const DeviceRates& rates,
                      std::max(kLeastRotatedBytes, 2 * cache_bytes(rates)));
   trial.measure(setting.rounds);
   const std::vector<Movement> movements = trial.movements();
-  const std::vector<Bound> parts = costs(drawn.problem, drawn.variant, rates);
   const Roofline limits = roofline(drawn.problem, drawn.variant, rates);
-  const std::string &largest = parts.front().limiter, &bound = limits.bounds.front().limiter;
-  const Verdict verdict = judge(largest, movements), of_bound = judge(bound, movements);
-  ++total.by_costs[verdict], ++total.by_bounds[of_bound];
-  fmt::print("{:>3} {} {} {}: {:.1f} us; limiter {} {}; largest bound {} {}, {:.1f} x\n   ", number,
-             short_name(drawn.variant), to_string(drawn.problem), to_string(drawn.problem.types),
-             trial.ns() * 1e-3, largest, text_of(verdict), bound, text_of(of_bound),
-             trial.ns() / limits.ns());
+  const Limiter named = limiter(limits);
+  const std::string& bound = limits.bounds.front().limiter;
+  const Verdict verdict = judge(named, movements), of_bound = judge({.name = bound}, movements);
+  ++total.by_limiter[verdict], ++total.by_cost[judge({.name = named.name}, movements)];
+  ++total.by_bound[of_bound], total.between += named.other.empty() ? 0 : 1;
+  fmt::print("{:>3} {} {} {}: {:.1f} us; limiter {}{} {}; largest bound {} {}, {:.1f} x\n   ",
+             number, short_name(drawn.variant), to_string(drawn.problem),
+             to_string(drawn.problem.types), trial.ns() * 1e-3, named.name,
+             named.other.empty() ? "" : " or " + named.other, text_of(verdict), bound,
+             text_of(of_bound), trial.ns() / limits.ns());
   for (const Movement& moved : movements)
     fmt::print(" {} {:.3f} +- {:.3f}", name_of(moved.change), moved.share, moved.error);
   fmt::print(" control {:.3f}\n    model:", trial.control().share);
-  for (const Bound& part : parts)
+  for (const Bound& part : limits.costs)
     if (part.ns > 0) fmt::print(" {} {:.3f}", part.limiter, part.ns / trial.ns());
   fmt::print("\n");
   std::fflush(stdout);
-  if (csv != nullptr) write_csv(*csv, number, drawn, trial, parts);
+  if (csv != nullptr) write_csv(*csv, number, drawn, trial, limits);
 }
 
 void print_total(std::string_view rule, std::map<Verdict, int>& verdicts) {
@@ -181,6 +192,19 @@ void print_total(std::string_view rule, std::map<Verdict, int>& verdicts) {
             all = right + tied + verdicts[Verdict::kWrong];
   fmt::print("{} of {} right by {}, of which {} within the spread of the change that moves most\n",
              right + tied, all, rule, tied);
+}
+
+/// Of a database, or measured now: as of tuning, the names are as good as the rates.
+DeviceRates rates_of(const Setting& setting, const std::shared_ptr<Device>& device) {
+  if (setting.calibration.empty())
+    return calibration_from_figures(calibrate_device(device).figures).device;
+  Store store(setting.calibration);
+  const DeviceRates rates =
+      calibration_from_figures(store.latest_calibration(store.device_id(device->profile()))).device;
+  if (!is_calibrated(rates))
+    fail(ErrorCode::kInvalidArgument, "{} has no calibration of {}; run rooftile calibrate",
+         setting.calibration, device->profile().name);
+  return rates;
 }
 
 int run(const Setting& setting) {
@@ -191,7 +215,7 @@ int run(const Setting& setting) {
   if (profile == found.devices.end())
     fail(ErrorCode::kDevice, "no device matches '{}'", setting.device);
   const auto device = Device::open(*profile);
-  const DeviceRates rates = calibration_from_figures(calibrate_device(device).figures).device;
+  const DeviceRates rates = rates_of(setting, device);
   fmt::print("{}; a share is what doubling adds to the time, +- its standard error\n",
              profile->name);
   std::ofstream csv;
@@ -210,8 +234,10 @@ int run(const Setting& setting) {
       if (const Case drawn = cases.next(); i >= setting.first)
         examine(device, rates, setting, i, drawn, out, total);
   }
-  print_total("the largest cost", total.by_costs);
-  print_total("the largest bound", total.by_bounds);
+  print_total("the limiter", total.by_limiter);
+  fmt::print("{} of them named two limiters\n", total.between);
+  print_total("the largest cost alone", total.by_cost);
+  print_total("the largest bound", total.by_bound);
   return 0;
 }
 
@@ -235,6 +261,8 @@ int main(int argc, char** argv) {
   app.add_option("--n", setting.n);
   app.add_option("--k", setting.k);
   app.add_option("--type", setting.type, "Types, as of `rooftile tune`");
+  app.add_option("--calibration", setting.calibration,
+                 "Database with the device's calibration to use instead of one of its own");
   app.add_option("--rounds", setting.rounds, "Samples of each, in turn (9)")
       ->check(CLI::Range(1, 1000));
   app.add_option("--work", setting.most_work, "Most statements of a kernel (3000)");

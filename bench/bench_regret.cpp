@@ -7,10 +7,8 @@
 #include <algorithm>
 #include <fstream>
 #include <iterator>
-#include <map>
-#include <numeric>
-#include <sstream>
 
+#include "bench/contests/untuned_times.h"
 #include "core/error.h"
 #include "core/numbers/random.h"
 #include "core/numbers/statistics.h"
@@ -26,47 +24,6 @@ struct Setting {
   std::size_t splits = 40;
 };
 
-std::vector<std::vector<std::string>> rows_of(const std::string& name) {
-  std::ifstream file(name);
-  if (!file) fail(ErrorCode::kIo, "cannot read {}", name);
-  std::vector<std::vector<std::string>> rows;
-  bool header = true;
-  for (std::string line; std::getline(file, line);) {
-    if (line.empty() || line.front() == '#' || std::exchange(header, false)) continue;
-    std::istringstream cells(line);
-    auto& row = rows.emplace_back();
-    for (std::string cell; std::getline(cells, cell, ',');) row.push_back(cell);
-  }
-  return rows;
-}
-
-/// Kernels with their times, by class: "f32.nn" or "f32.nt".
-std::map<std::string, std::vector<MeasuredKernel>> measured(const Setting& setting) {
-  std::vector<MeasuredKernel> bare;
-  for (const auto& row : rows_of(setting.kernels)) bare.push_back({parse_variant(row.at(1)), {}});
-  std::map<std::string, std::vector<MeasuredKernel>> classes;
-  for (const auto& row : rows_of(setting.times)) {
-    auto& kernels = classes.try_emplace(row.at(0), bare).first->second;
-    kernels.at(std::stoul(row.at(5)))
-        .times.push_back({.m = std::stoll(row.at(1)),
-                          .n = std::stoll(row.at(2)),
-                          .k = std::stoll(row.at(3)),
-                          .batch = std::stoll(row.at(4)),
-                          .ns = std::stod(row.at(6))});
-  }
-  return classes;
-}
-
-std::vector<MeasuredKernel> only(std::vector<MeasuredKernel> kernels,
-                                 std::span<const MeasuredTime> problems) {
-  for (MeasuredKernel& kernel : kernels)
-    std::erase_if(kernel.times, [&](const MeasuredTime& t) {
-      return std::ranges::none_of(problems,
-                                  [&](const MeasuredTime& p) { return same_sizes(p, t); });
-    });
-  return kernels;
-}
-
 struct Split {
   Regret claimed, measured;
 };
@@ -77,26 +34,8 @@ Split judge(const Problem& of_class, const DeviceRates& rates,
             std::size_t count) {
   const std::span<const MeasuredTime> all(problems);
   const std::vector<MeasuredKernel> known = only(kernels, all.first(count));
-  std::vector<MeasuredKernel> chosen;
-  std::vector<std::size_t> rows;
-  for (const std::size_t kernel : choose_portfolio(complete_table(known), Selector::kMostKernels)) {
-    chosen.push_back(known[kernel]);
-    rows.push_back(kernel);
-  }
-  const Selector selector(of_class, rates, chosen);
-  const TimeTable table = complete_table(kernels);
-  std::vector<double> regrets;
-  for (const MeasuredTime& held : all.subspan(count)) {
-    const auto at = static_cast<std::size_t>(
-        std::ranges::find_if(table.problems,
-                             [&](const MeasuredTime& t) { return same_sizes(t, held); }) -
-        table.problems.begin());
-    const Selector::Times predicted = selector.predict_ns(
-        packed_problem(held.m, held.n, held.k, of_class.trans_a, of_class.trans_b, held.batch));
-    const auto first =
-        static_cast<std::size_t>(std::ranges::min_element(predicted) - predicted.begin());
-    regrets.push_back(table.ns[rows[first]][at] / table.problems[at].ns - 1);
-  }
+  std::vector<double> regrets =
+      held_out(of_class, rates, kernels, all.first(count), all.subspan(count)).regrets;
   return {summarize_regret(cross_validate(of_class, rates, known).selector),
           summarize_regret(std::move(regrets))};
 }
@@ -128,9 +67,8 @@ void run(const Setting& setting) {
   const std::string text((std::istreambuf_iterator<char>(file)), {});
   const FrozenSpace frozen = parse_frozen_space(text, setting.frozen);
   const DeviceRates rates = calibration_from_figures(frozen.figures).device;
-  for (const auto& [name, kernels] : measured(setting)) {
-    const Problem of_class = packed_problem(
-        1, 1, 1, Transpose::kNo, name.ends_with(".nt") ? Transpose::kYes : Transpose::kNo);
+  for (const auto& [name, kernels] : measured_kernels(setting.times, setting.kernels)) {
+    const Problem of_class = problem_of_class(name);
     std::vector<MeasuredTime> problems = complete_table(kernels).problems;
     Random random(1);
     for (const std::size_t count : {6, 10, 16, 24, 36}) {

@@ -119,22 +119,30 @@ Json json_of(const ProblemReport& p, JsonDetail detail) {
     Json& values = json["parameters"] = Json::object();
     for (const auto& [parameter, value] : parameters(p.variant)) values[parameter] = value;
   }
-  Json bounds = Json::array();
-  if (!p.limiter.empty())
-    for (const Bound& bound : p.roofline.bounds)
-      bounds.push_back({{"limiter", bound.limiter}, {"ns", json_number(bound.ns)}});
+  const bool calibrated = !p.limiter.name.empty();
+  const auto list = [calibrated](const std::vector<Bound>& bounds) {
+    Json made = Json::array();
+    if (calibrated)
+      for (const Bound& bound : bounds)
+        made.push_back({{"limiter", bound.limiter}, {"ns", json_number(bound.ns)}});
+    return made;
+  };
   json.update({{"kernel", p.kernel},
                {"kernel_ns", json_number(p.kernel_ns)},
                {"pack_ns", json_number(p.pack_ns)},
                {"gflops", json_number(flops(p.problem) / p.kernel_ns)},
                {"bound_ns", json_number(p.bound_ns)},
                {"roofline_share", json_number(p.bound_ns / p.kernel_ns)},
-               {"limiter", p.limiter},
-               {"limiter_ns", json_number(p.limiter_ns)},
+               {"limiter", p.limiter.name},
+               {"or_limiter", p.limiter.other},
+               {"limiter_ns", json_number(p.limiter.ns)},
+               {"limiter_share", json_number(p.limiter.share)},
+               {"costs", list(p.roofline.costs)},
+               {"largest_bound", p.largest_bound()},
                {"next_limiter", p.next_limiter()},
-               {"over_bound", p.limiter.empty() ? Json() : json_number(p.headroom.over_bound)},
-               {"if_lifted", p.limiter.empty() ? Json() : json_number(p.headroom.if_lifted)},
-               {"bounds", bounds},
+               {"over_bound", calibrated ? json_number(p.headroom.over_bound) : Json()},
+               {"if_lifted", calibrated ? json_number(p.headroom.if_lifted) : Json()},
+               {"bounds", list(p.roofline.bounds)},
                {"levels", json_list(p.levels)},
                {"waves", json_of(p.roofline.waves)},
                {"default_kernel", p.default_kernel},

@@ -74,20 +74,31 @@ void write_counters(fmt::memory_buffer& out, const ProblemReport& p, std::size_t
 
 void write_limits(fmt::memory_buffer& out, const ProblemReport& p) {
   const auto to = std::back_inserter(out);
-  if (p.limiter.empty()) {
+  const Limiter& limiter = p.limiter;
+  if (limiter.name.empty()) {
     fmt::format_to(to, "\n  no limiter is known: the device is not calibrated\n");
     return;
   }
-  fmt::format_to(to, "\n  {:<16} {:>12}\n", "limit", "at least us");
-  for (const Bound& bound : p.roofline.bounds)
-    if (bound.ns > 0)
-      fmt::format_to(to, "  {:<16} {:>12.1f}\n", bound.limiter, microseconds(bound.ns));
+  const auto list = [&](std::string_view heading, const std::vector<Bound>& bounds) {
+    fmt::format_to(to, "\n  {:<16} {:>12}\n", "limit", heading);
+    for (const Bound& bound : bounds)
+      if (bound.ns > 0)
+        fmt::format_to(to, "  {:<16} {:>12.1f}\n", bound.limiter, microseconds(bound.ns));
+  };
+  list("about us", p.roofline.costs);
+  list("at least us", p.roofline.bounds);
   fmt::format_to(to, "  {:<16} {:>12.1f}\n", "measured", microseconds(p.kernel_ns));
-  fmt::format_to(to, "\n  limiter: {}, {}; the kernel takes {:.2f} x as long as that alone would\n",
-                 p.limiter, limiter_text(p.limiter), p.headroom.over_bound);
+  const std::string other = limiter.other.empty() ? ""
+                                                  : fmt::format(", or {}, {}", limiter.other,
+                                                                limiter_text(limiter.other));
+  fmt::format_to(to, "\n  limiter: {}, {}{}; the first is {:.0f} % of the predicted time\n",
+                 limiter.name, limiter_text(limiter.name), other, 100 * limiter.share);
+  const std::string bound = p.largest_bound();
+  fmt::format_to(to, "  bound:   {}, {}; the kernel takes {:.2f} x as long as that alone would\n",
+                 bound, limiter_text(bound), p.headroom.over_bound);
   if (const std::string next = p.next_limiter(); !next.empty())
-    fmt::format_to(to, "  next:    {}, {}; lifting the first gains {:.2f} x at most\n", next,
-                   limiter_text(next), p.headroom.if_lifted);
+    fmt::format_to(to, "  next:    {}, {}; it holds once the bound is lifted, {:.2f} x lower\n",
+                   next, limiter_text(next), p.headroom.if_lifted);
 }
 
 void write_alternatives(fmt::memory_buffer& out, const ProblemReport& p, std::size_t terminal) {
@@ -104,7 +115,7 @@ void write_alternatives(fmt::memory_buffer& out, const ProblemReport& p, std::si
                fmt::format("{:.1f}", microseconds(pack_ns)),
                fmt::format("{:.2f}", (kernel_ns + pack_ns) / p.total_ns()), limiter});
   };
-  add(p.kernel, p.kernel_ns, p.pack_ns, p.limiter);
+  add(p.kernel, p.kernel_ns, p.pack_ns, p.limiter.name);
   for (const RankedReport& other : p.alternatives)
     add(other.kernel, other.kernel_ns, other.pack_ns, other.limiter);
   out.append("\n" + table.text("  ", terminal));

@@ -22,7 +22,7 @@ RankedReport ranked_report(const TunedKernel& tuned, const DeviceRates& rates) {
                       .kernel_ns = tuned.kernel_ns,
                       .pack_ns = tuned.pack_ns};
   if (bounds.ns() > 0) {
-    ranked.limiter = bounds.bounds.front().limiter;
+    ranked.limiter = limiter(bounds).name;
     ranked.over_bound = headroom(bounds, tuned.kernel_ns).over_bound;
   }
   return ranked;
@@ -47,8 +47,7 @@ ProblemReport problem_report(const TunedKernel& tuned, const Calibration& calibr
   const Decision call = decide({.problem = tuned.problem}, model);
   report.call_ns = std::isfinite(call.device_ns) ? call.device_ns : 0;
   if (report.roofline.ns() > 0) {
-    report.limiter = report.roofline.bounds.front().limiter;
-    report.limiter_ns = report.roofline.ns();
+    report.limiter = limiter(report.roofline);
     report.headroom = headroom(report.roofline, tuned.kernel_ns);
   }
   report.levels = levels(report, calibration.device, call, counted);

@@ -7,6 +7,14 @@ namespace rooftile {
 
 double ProblemReport::default_ns() const { return outcome ? outcome->default_ns.value_or(0) : 0; }
 
+std::string ProblemReport::largest_bound() const {
+  return limiter.name.empty() ? "" : roofline.bounds.front().limiter;
+}
+
+std::string ProblemReport::limiter_name() const {
+  return limiter.other.empty() ? limiter.name : limiter.name + " or " + limiter.other;
+}
+
 std::string ProblemReport::next_limiter() const {
   const std::vector<Bound>& bounds = roofline.bounds;
   return bounds.size() > 1 && bounds[1].ns > 0 ? bounds[1].limiter : "";

@@ -42,8 +42,7 @@ struct ProblemReport {
   double kernel_ns = 0, pack_ns = 0;
   double bound_ns = 0;  // bound of the problem, for any kernel
   Roofline roofline;  // of this kernel, with bounds by counted bytes where the driver counted them
-  std::string limiter;  // limiter by the kernel's roofline; "" without a calibration
-  double limiter_ns = 0;
+  Limiter limiter;    // no name without a calibration
   Headroom headroom = {1, 1};
   std::vector<LevelReport> levels = {};
   // How certain the winner is, and the default that it was compared with; empty where an older
@@ -61,8 +60,11 @@ struct ProblemReport {
   bool counted() const;
   double total_ns() const { return kernel_ns + pack_ns; }
   double default_ns() const;  // kernel and packing; 0: unknown
-  /// The limiter once the present one is lifted; "" where none is known.
-  std::string next_limiter() const;
+  /// The kernel's largest bound, and the next one, which holds once that is lifted; "" where none
+  /// is known.
+  std::string largest_bound() const, next_limiter() const;
+  /// "math", "math or memory:cache", or "" without a calibration.
+  std::string limiter_name() const;
 };
 
 struct RejectedReport {

@@ -106,18 +106,19 @@ void write_problems(fmt::memory_buffer& out, const DeviceReport& device, std::si
   if (facts) columns.insert(columns.end(), {{"registers"}, {"spilled"}, {"subgroups"}});
   TextTable table(std::move(columns));
   for (const ProblemReport& p : device.problems) {
-    std::vector<std::string> cells = {to_string(p.problem),
-                                      p.kernel,
-                                      fmt::format("{:.1f}", p.kernel_ns * 1e-3),
-                                      fmt::format("{:.1f}", flops(p.problem) / p.kernel_ns),
-                                      fmt::format("{:.0f}%", 100 * p.bound_ns / p.kernel_ns),
-                                      fmt::format("{:.1f}", p.pack_ns * 1e-3),
-                                      ratio_text(p.default_ns(), p.total_ns()),
-                                      certain_text(p),
-                                      p.outcome ? fmt::to_string(p.outcome->tried) : "-",
-                                      ratio_text(p.naive_ns, p.total_ns()),
-                                      ratio_text(p.host_ns, p.total_ns()),
-                                      p.limiter + (p.counted() && !p.limiter.empty() ? " *" : "")};
+    std::vector<std::string> cells = {
+        to_string(p.problem),
+        p.kernel,
+        fmt::format("{:.1f}", p.kernel_ns * 1e-3),
+        fmt::format("{:.1f}", flops(p.problem) / p.kernel_ns),
+        fmt::format("{:.0f}%", 100 * p.bound_ns / p.kernel_ns),
+        fmt::format("{:.1f}", p.pack_ns * 1e-3),
+        ratio_text(p.default_ns(), p.total_ns()),
+        certain_text(p),
+        p.outcome ? fmt::to_string(p.outcome->tried) : "-",
+        ratio_text(p.naive_ns, p.total_ns()),
+        ratio_text(p.host_ns, p.total_ns()),
+        p.limiter_name() + (p.counted() && !p.limiter.name.empty() ? " *" : "")};
     if (facts) std::ranges::copy(facts_cells(p.facts), std::back_inserter(cells));
     table.add(std::move(cells));
   }
@@ -162,13 +163,17 @@ std::string counter_value(const PerformanceCounter& counter) {
 std::string_view limiter_text(std::string_view limiter) {
   constexpr std::pair<std::string_view, std::string_view> kTexts[] = {
       {"math", "arithmetic"},
+      {"stores", "stores of C"},
+      {"sums", "adding the partial sums of split-K"},
+      {"broadcasts", "broadcasts of A to a subgroup"},
+      {"barriers", "barriers"},
       {"tail", "units that idle while the last workgroups run"},
       {"memory:memory", "the bandwidth of device memory"},
-      {"memory:cache", "the bandwidth of the cache"},
+      {"memory:cache", "loads from the cache"},
       {"memory:cache2", "the bandwidth of the second cache"},
       {"memory:cache3", "the bandwidth of the third cache"},
-      {"memory:shared", "the bandwidth of shared memory"},
-      {"latency", "the cost of a dispatch"}};
+      {"memory:shared", "reads of shared memory"},
+      {"latency", "the launch of dispatch and workgroups"}};
   const auto known =
       std::ranges::find(kTexts, limiter, [](const auto& text) { return text.first; });
   return known == std::end(kTexts) ? limiter : known->second;

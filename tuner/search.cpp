@@ -367,7 +367,7 @@ void Search::report() const {
     progress.roofline_share = bound_ns_ / best_ns;
     progress.best_variant = short_name(fastest->variant);
     const Roofline limits = roofline(problem_, fastest->variant, context_.rates);
-    if (limits.ns() > 0) progress.limiter = limits.bounds.front().limiter;
+    progress.limiter = limiter(limits).name;
   }
   context_.progress(progress);
 }

@@ -30,12 +30,16 @@ const totalTime = (p) => p.kernel_ns + p.pack_ns;
 /** The names that the model gives to limits, in words. */
 const kLimits = {
   "math": "arithmetic", "tail": "idle units in the last wave", "memory:memory": "device memory", "memory:cache": "cache",
-  "memory:shared": "shared memory", "latency": "dispatch",
+  "memory:shared": "shared memory", "latency": "launch", "stores": "stores of C", "sums": "partial sums", "broadcasts": "broadcasts",
+  "barriers": "barriers",
 };
 const kLevels = {memory: "device memory", cache: "cache", shared: "shared memory", link: "host link"};
 /** Caches behind the nearest one have a number: "cache2". */
 const levelName = (level) => kLevels[level] ?? level.replace(/^cache(\d+)$/, "cache level $1");
 const limitName = (limiter) => kLimits[limiter] ?? levelName(limiter.replace(/^memory:/, ""));
+
+/** "arithmetic", or "arithmetic or cache" where the model cannot tell. */
+const limitNames = (p) => limitName(p.limiter) + (p.or_limiter ? ` or ${limitName(p.or_limiter)}` : "");
 
 /** element("td", {class: "number"}, "3", anotherElement) */
 function element(tag, attributes = {}, ...children) {

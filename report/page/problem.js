@@ -4,8 +4,9 @@ function problemText(p) {
   const parts = [`${p.kernel}: ${time(p.kernel_ns)}, ${rate(p.gflops)}`];
   if (p.pack_ns > 0) parts.push(`packing ${time(p.pack_ns)}`);
   if (p.limiter) {
-    parts.push(`it takes ${times(p.over_bound)} as long as its limiter, ${limitName(p.limiter)}, alone would`);
-    if (p.next_limiter) parts.push(`lifting that gains ${times(p.if_lifted)} at most, then ${limitName(p.next_limiter)} holds`);
+    parts.push(`limited by ${limitNames(p)}, ${percent(p.limiter_share)} of the predicted time`,
+               `it takes ${times(p.over_bound)} as long as its largest bound, ${limitName(p.largest_bound)}, alone would`);
+    if (p.next_limiter) parts.push(`that lifted, ${limitName(p.next_limiter)} holds, ${times(p.if_lifted)} lower`);
   }
   const w = p.waves;
   parts.push(`${significant(w.workgroups, 9)} workgroups in ${significant(w.waves, 9)} waves (${percent(w.wave_efficiency)}), tiles ${percent(w.tile_efficiency)} full`);
@@ -43,7 +44,7 @@ function drawProblem(p) {
   if (!p) return draw("bounds", {empty: "Nothing is tuned yet."});
   if (p.bounds.length === 0) return draw("bounds", {empty: "This device is not calibrated, so nothing is known of limits."});
   const bars = [{name: "measured", ns: p.kernel_ns, colour: "ink"},
-                ...p.bounds.filter((b) => b.ns > 0).map((b) => ({name: limitName(b.limiter), ns: b.ns, colour: b.limiter === p.limiter ? "red" : "grey"}))];
+                ...p.bounds.filter((b) => b.ns > 0).map((b) => ({name: limitName(b.limiter), ns: b.ns, colour: b.limiter === p.largest_bound ? "red" : "grey"}))];
   const names = bars.map((b) => b.name);
   return draw("bounds", {
     description: `Limits of ${problemName(p)} beside its measured time.`, height: barsHeight(bars.length, 2),

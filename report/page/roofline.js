@@ -11,8 +11,8 @@ function rooflineDots(device, level) {
       `${problemName(p)}, ${levelName(level)}`,
       p.kernel,
       `${rate(at.gflops)} at ${significant(at.intensity)} flop/byte (${bytes(at.bytes)}${at.source === "counted" ? " counted" : ""})`,
-      ...(p.limiter ? [`limiter: ${limitName(p.limiter)}, ${times(p.over_bound)} its bound`] : []),
-      ...(p.next_limiter ? [`lifted: ${times(p.if_lifted)} at most, then ${limitName(p.next_limiter)}`] : []),
+      ...(p.limiter ? [`limiter: ${limitNames(p)}`, `${times(p.over_bound)} the largest bound, ${limitName(p.largest_bound)}`] : []),
+      ...(p.next_limiter ? [`that lifted: ${times(p.if_lifted)} lower, then ${limitName(p.next_limiter)}`] : []),
     ]});
   });
   return dots;
@@ -84,12 +84,12 @@ function rooflineDatasets(device) {
 function rooflineTable(device) {
   const rows = device.problems.flatMap((p) => p.levels.map((l) => [
     problemName(p), p.kernel, levelName(l.level), bytes(l.bytes), significant(l.intensity), known(l.gflops) ? rate(l.gflops) : "–",
-    known(l.gbps) ? `${significant(l.gbps)} GB/s` : "not measured", time(l.bound_ns), limitName(p.limiter), times(p.over_bound),
+    known(l.gbps) ? `${significant(l.gbps)} GB/s` : "not measured", time(l.bound_ns), limitNames(p), times(p.over_bound),
     p.next_limiter ? `${limitName(p.next_limiter)}, ${times(p.if_lifted)}` : "–"]));
   const number = true;
   return table("Levels of each tuned kernel",
     [{name: "problem"}, {name: "kernel"}, {name: "level"}, {name: "bytes", number}, {name: "flop/byte", number}, {name: "rate", number},
-     {name: "roof", number}, {name: "bound", number}, {name: "limiter"}, {name: "over its bound", number}, {name: "next, gain"}], rows);
+     {name: "roof", number}, {name: "bound", number}, {name: "limiter"}, {name: "over the largest bound", number}, {name: "next bound, lower"}], rows);
 }
 
 function renderRoofline(device, showProblem) {

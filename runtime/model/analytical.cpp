@@ -273,20 +273,28 @@ std::vector<Bound> costs(const Problem& p, const Variant& v, const DeviceRates& 
   const double math = multiply_add_ns(p, v, rates, i.multiply_adds) +
                       over(2 * i.multiply_adds * per_trip, math_gflops(rates, p.types, v)) +
                       issue_ns(p, v, rates, i);
-  std::vector<Bound> all = {
-      {"math", math},
-      {"memory:cache", operand_loads_ns(p, v, rates, i) + spills_ns(p, v, rates, i)},
-      {"memory:shared", shared_ns(p, v, rates, i)},
-      {"broadcasts", broadcasts_ns(v, rates, i)},
-      {"barriers", barriers_ns(v, rates, i)},
-      {"stores", stores_ns(p, v, rates, i)}};
+  std::vector<Bound> all;
+  const auto add = [&all](const std::string& name, double ns) {
+    const auto same = std::ranges::find(all, name, &Bound::limiter);
+    if (same == all.end())
+      all.push_back({name, ns});
+    else
+      same->ns += ns;
+  };
+  add("math", math);
+  add("memory:cache", operand_loads_ns(p, v, rates, i) + spills_ns(p, v, rates, i));
+  add("memory:shared", shared_ns(p, v, rates, i));
+  add("broadcasts", broadcasts_ns(v, rates, i));
+  add("barriers", barriers_ns(v, rates, i));
+  add("stores", stores_ns(p, v, rates, i));
   double busy = 0;
   for (const Bound& cost : all) busy += cost.ns;
-  all.push_back({"tail", busy / w.wave_efficiency - busy});
-  all.push_back({holding_level(rates, memory_bytes),
-                 over(memory_bytes, gbps_for_footprint(rates, memory_bytes))});
-  all.push_back({"latency", launch_ns(v, rates, i.workgroups) + rates.dispatch_ns});
-  all.push_back({"sums", reduce_ns(p, v, rates)});
+  add("tail", busy / w.wave_efficiency - busy);
+  // Of operands that the nearest cache holds it adds to the loads.
+  add(holding_level(rates, memory_bytes),
+      over(memory_bytes, gbps_for_footprint(rates, memory_bytes)));
+  add("latency", launch_ns(v, rates, i.workgroups) + rates.dispatch_ns);
+  add("sums", reduce_ns(p, v, rates));
   std::ranges::stable_sort(all, std::greater{}, &Bound::ns);
   return all;
 }

@@ -78,12 +78,17 @@ CountedBytes counted_bytes(std::span<const PerformanceCounter> counters) {
 
 Roofline with_counted(Roofline modelled, const CountedBytes& counted, const DeviceRates& rates) {
   std::vector<Bound>& bounds = modelled.bounds;
+  const auto count = [&](const char* limiter, double ns) {
+    set_bound(bounds, limiter, ns);
+    set_bound(modelled.costs, limiter, ns);
+  };
   if (counted.memory && memory_gbps(rates) > 0)
-    set_bound(bounds, "memory:memory", *counted.memory / memory_gbps(rates));
+    count("memory:memory", *counted.memory / memory_gbps(rates));
   const bool staged = std::ranges::find(bounds, "memory:shared", &Bound::limiter) != bounds.end();
   if (counted.shared && staged && rates.shared_gbps > 0)
-    set_bound(bounds, "memory:shared", *counted.shared / rates.shared_gbps);
+    count("memory:shared", *counted.shared / rates.shared_gbps);
   std::ranges::stable_sort(bounds, std::greater{}, &Bound::ns);
+  std::ranges::stable_sort(modelled.costs, std::greater{}, &Bound::ns);
   return modelled;
 }
 

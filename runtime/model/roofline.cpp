@@ -221,7 +221,22 @@ Roofline roofline(const Problem& p, const Variant& v, const DeviceRates& rates) 
   std::ranges::stable_sort(r.bounds, std::greater{}, &Bound::ns);
   r.levels = level_uses(p, v, r.traffic, rates);
   r.packing = packing(p, v, rates);
+  r.costs = costs(p, v, rates);
   return r;
+}
+
+Limiter limiter(const Roofline& roofline) {
+  // Of kernels whose two largest costs are closer than this, the model names the wrong one too
+  // often (bench/results/explanations.md).
+  constexpr double kTold = 1.5;
+  double sum = 0;
+  for (const Bound& cost : roofline.costs) sum += cost.ns;
+  if (sum == 0) return {};
+  const Bound &first = roofline.costs[0], &second = roofline.costs[1];
+  return {.name = first.limiter,
+          .other = second.ns * kTold > first.ns ? second.limiter : "",
+          .ns = first.ns,
+          .share = first.ns / sum};
 }
 
 Headroom headroom(const Roofline& roofline, double measured_ns) {

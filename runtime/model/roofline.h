@@ -50,9 +50,10 @@ struct Packing {
 };
 Packing packing(const Problem& p, const Variant& v, const DeviceRates& rates);
 
+/// A lower bound of a kernel's time, or a part of its predicted time.
 struct Bound {
   /// "math", "memory:memory", "memory:cache" ("memory:cache2", ...), "memory:shared", "latency",
-  /// "tail".
+  /// "tail"; of parts of the time also "barriers", "broadcasts", "stores" and "sums" (of split-K).
   std::string limiter;
   double ns;
 };
@@ -68,6 +69,8 @@ struct LevelUse {
 
 struct Roofline {
   std::vector<Bound> bounds = {};  ///< Largest first, never empty.
+  /// What the kernel's time is made of by the model, packing excluded: costs().
+  std::vector<Bound> costs = {};
   Traffic traffic = {};
   Waves waves = {};
   /// Nearest to the registers first. "host" is the link that operands cross in a whole call; it
@@ -77,6 +80,16 @@ struct Roofline {
   double ns() const { return bounds.front().ns; }  ///< No kernel of this shape is faster.
 };
 Roofline roofline(const Problem& p, const Variant& v, const DeviceRates& rates);
+
+/// What the time of a kernel depends on most: the largest of its costs, because doubling that moves
+/// the time most (docs/limiter.md).
+struct Limiter {
+  std::string name = {};  ///< Empty where nothing is calibrated.
+  /// The next cost, where the model cannot tell which of both is larger; else empty.
+  std::string other = {};
+  double ns = 0, share = 0;  ///< The cost, and its share of all costs.
+};
+Limiter limiter(const Roofline& roofline);
 
 /// Headroom of a measured time: its ratio to the largest bound, and how much faster the kernel
 /// could be without that bound (down to the next one). Both are 1 for bounds of 0.
@@ -92,8 +105,8 @@ double problem_bound_ns(const Problem& p, const DeviceRates& rates);
 /// The level that serves a kernel of this footprint: "memory:memory", "memory:cache", ...
 std::string holding_level(const DeviceRates& rates, double bytes);
 
-/// What a kernel's time is made of by the model, packing excluded, largest first: limiters as those
-/// of Bound, but no lower bounds.
+/// What a kernel's time is made of by the model, largest first, each name once. Packing is
+/// excluded: its time is not the kernel's. Costs are work over measured rates and no lower bounds.
 std::vector<Bound> costs(const Problem& p, const Variant& v, const DeviceRates& rates);
 
 /// Relative cost, packing included, that ranks candidates before any is measured. It scales like ns

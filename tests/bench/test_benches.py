@@ -154,10 +154,10 @@ def test_bench_limiter_measures_every_change(tmp_path):
                  "limiter.csv") for kernel in (tiled, broadcast)]
     texts.append(run(tmp_path, "bench_limiter", "--kernels", 2, "--first", 1, "--rounds", 1))
     for text in texts:
-        assert re.search(r"^\d of \d right by the largest cost, of which \d within", text, re.MULTILINE), text
+        assert re.search(r"^\d of \d right by the limiter, of which \d within", text, re.MULTILINE), text
     always = {"arithmetic", "loads", "lines", "stores", "launches", "idle"}
     rows = [line.split(",") for line in (tmp_path / "limiter.csv").read_text().splitlines()]
-    measured = [set(row[-4] for row in rows if f"family={family}" in row[1]) for family in ("tiled", "broadcast")]
+    measured = [set(row[-5] for row in rows if f"family={family}" in row[1]) for family in ("tiled", "broadcast")]
     assert measured == [always | {"shared", "barriers", "sums"}, always | {"broadcasts"}], texts
 
 
@@ -217,6 +217,22 @@ def test_bench_regret_compares_claims_with_held_out_problems(databases):
             assert re.search(rf"^{of_class} +{known} known: mean +-?[\d.]+ % claimed, +[\d.]+ % measured;", text, re.MULTILINE), text
         for held in ("largest", "smallest"):
             assert f"{of_class}, held: {held}" in text, text
+
+
+def test_bench_forecast_scores_every_forecast(tmp_path):
+    results = REPLAY.parent / "results"
+    (tmp_path / "dispatch.csv").write_text("\n".join(
+        ["header"] + [f"1,1,1,n,n,{100 + i},90,{110 - i},{101 + i % 3},90,{108 - i % 2}" for i in range(20)]))
+    text = run(tmp_path, "bench_forecast", "--times", results / "lavapipe-untuned.csv", "--kernels",
+               results / "lavapipe-untuned-kernels.csv", "--rates", results / "lavapipe-untuned-rates.csv", "--splits", 1, "--known", 8,
+               "--spaces", REPLAY / "square-22.csv", REPLAY / "deep-22.csv", "--seeds", 1, "--dispatch", "dispatch.csv", "--csv", "curves.csv")
+    rows = [line.split(",") for line in (tmp_path / "curves.csv").read_text().splitlines()[1:]]
+    intervals = ["gain of twice the candidates", "regret of an untuned problem", "time of a call on the device",
+                 "time of a call on the host", "time of a call's kernel"]
+    for forecast in intervals:
+        assert [row[1] for row in rows if row[0] == forecast] == ["0.5", "0.6", "0.7", "0.8", "0.9", "0.95"], text
+        assert re.search(rf"^{forecast} +\d+( +[\d.]+ %){{6}}$", text, re.MULTILINE), text
+    assert sum(int(row[4]) for row in rows if row[0].startswith("the device is faster")) == 20, text
 
 
 def test_every_case_of_bench_model_runs(databases):

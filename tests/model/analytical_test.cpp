@@ -1,5 +1,9 @@
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <string>
+#include <vector>
+
 #include "runtime/model/roofline.h"
 
 namespace rooftile {
@@ -255,6 +259,36 @@ TEST(Analytical, WorksFromArithmeticAndBandwidthAlone) {
                         .shared_gbps = 100,
                         .levels = {{.name = "memory", .gbps = 20}}};
   EXPECT_GT(cost(kNaive, few), cost(kRegister, few));
+}
+
+double cost_of(const std::string& limiter, const Problem& p, const Variant& v) {
+  for (const Bound& part : costs(p, v, software()))
+    if (part.limiter == limiter) return part.ns;
+  return 0;
+}
+
+TEST(Costs, AddUpToTheAnalyticalTime) {
+  for (const Variant& v : {kNaive, kRegister, kTiled}) {
+    const std::vector<Bound> parts = costs(kProblem, v, software());
+    double sum = 0;
+    for (std::size_t i = 0; i < parts.size(); ++i) {
+      sum += parts[i].ns;
+      if (i > 0) {
+        EXPECT_LE(parts[i].ns, parts[i - 1].ns);
+      }
+      EXPECT_EQ(std::ranges::count(parts, parts[i].limiter, &Bound::limiter), 1);
+    }
+    EXPECT_NEAR(sum, cost(v, software()), 1e-9 * sum) << "none of them packs";
+  }
+}
+
+TEST(Costs, KernelsOfPackedDotProductsLoadWords) {
+  const Problem bytes =
+      packed_problem(512, 512, 512, Transpose::kNo, Transpose::kYes, 1, parse_types("i8"));
+  Variant words = kRegister;
+  words.dot = 4;
+  EXPECT_NEAR(cost_of("memory:cache", bytes, words), cost_of("memory:cache", bytes, kRegister) / 4,
+              0.01 * cost_of("memory:cache", bytes, words));
 }
 
 }  // namespace

@@ -76,6 +76,7 @@ TEST(CountedRoofline, BoundsFollowFromCountedBytes) {
   EXPECT_DOUBLE_EQ(bound(r, "memory:shared"), 1e6 / 10000);
   EXPECT_EQ(bound(r, "math"), bound(modelled, "math"));
   EXPECT_EQ(r.bounds.front().limiter, "memory:memory") << "bounds are sorted, the largest first";
+  EXPECT_EQ(limiter(r).name, "memory:memory") << "of costs as well";
   EXPECT_EQ(r.traffic.memory_bytes, modelled.traffic.memory_bytes);
 }
 

@@ -210,5 +210,17 @@ TEST(Roofline, EmptyProblemsCostALaunch) {
   EXPECT_EQ(roofline(packed_problem(0, 5, 7), tiled(16, 16, 4, 4), gpu()).ns(), gpu().dispatch_ns);
 }
 
+TEST(Limiter, IsTheLargestCostAndTheNextWhereBothAreAlike) {
+  const Limiter clear = limiter({.costs = {{"memory:cache", 60}, {"math", 30}, {"stores", 10}}});
+  EXPECT_EQ(clear.name, "memory:cache");
+  EXPECT_EQ(clear.other, "");
+  EXPECT_DOUBLE_EQ(clear.ns, 60);
+  EXPECT_DOUBLE_EQ(clear.share, 0.6);
+  const Limiter alike = limiter({.costs = {{"math", 60}, {"latency", 41}}});
+  EXPECT_EQ(alike.name, "math");
+  EXPECT_EQ(alike.other, "latency");
+  EXPECT_EQ(limiter(roofline(packed_problem(3, 5, 7), tiled(16, 16, 4, 4), {})).name, "");
+}
+
 }  // namespace
 }  // namespace rooftile

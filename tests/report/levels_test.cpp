@@ -70,7 +70,7 @@ TEST_F(LevelsTest, BoundsAreBytesOverRates) {
   EXPECT_DOUBLE_EQ(level(p, "cache").bound_ns, level(p, "cache").bytes / 2000);
   EXPECT_DOUBLE_EQ(level(p, "shared").bound_ns, level(p, "shared").bytes / 7500);
   EXPECT_DOUBLE_EQ(level(p, "shared").gflops, kFlops / kKernelNs);
-  EXPECT_EQ(p.limiter, "math");
+  EXPECT_EQ(p.largest_bound(), "math");
   EXPECT_EQ(p.next_limiter(), "memory:shared");
   EXPECT_NEAR(p.headroom.over_bound, kKernelNs / 384000, 1e-9);
 }
@@ -123,7 +123,7 @@ TEST_F(LevelsTest, WithoutACalibrationThereAreBytesAndNoBounds) {
   view.generator_version = "1.0";
   const DeviceReport report = make_report(bare, view).devices.at(0);
   const ProblemReport& p = report.problems.at(0);
-  EXPECT_EQ(p.limiter, "");
+  EXPECT_EQ(p.limiter_name(), "");
   EXPECT_THAT(p.levels, SizeIs(3)) << "the link has no measured rates";
   EXPECT_GT(level(p, "cache").bytes, 0);
   EXPECT_EQ(level(p, "cache").bound_ns, 0);

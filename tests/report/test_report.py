@@ -51,7 +51,13 @@ def test_json_is_as_documented(rooftile):
         assert "tile_m" in problem["parameters"]
         assert problem["over_bound"] >= 1 and problem["levels"]
         assert problem["gflops"] == pytest.approx(2 * problem["m"] * problem["n"] * problem["k"] / problem["kernel_ns"])
-        assert problem["limiter_ns"] == problem["bounds"][0]["ns"] == max(b["ns"] for b in problem["bounds"])
+        assert problem["largest_bound"] == problem["bounds"][0]["limiter"]
+        assert problem["bounds"][0]["ns"] == max(b["ns"] for b in problem["bounds"])
+        costs = problem["costs"]
+        assert problem["limiter"] == costs[0]["limiter"] and problem["limiter_ns"] == max(c["ns"] for c in costs)
+        assert problem["limiter_share"] == pytest.approx(costs[0]["ns"] / sum(c["ns"] for c in costs), rel=1e-5)
+        alike = costs[1]["ns"] * 1.5 > costs[0]["ns"]
+        assert problem["or_limiter"] == (costs[1]["limiter"] if alike else "")
     assert {f["name"] for f in tuned["calibration"]} >= {"device.fma.f32", "device.submit", "host.gemm.threads.64x64x64"}
     assert bare["problems"] == [] and bare["calibrated_at"] == ""
 
@@ -141,7 +147,9 @@ def test_counters_are_shown_where_there_are_any(rooftile):
         assert memory["bytes"] == counted["counters"][0]["value"] + counted["counters"][1]["value"]
         assert memory["bound_ns"] == pytest.approx(memory["bytes"] / memory["gbps"])
         assert {"limiter": "memory:memory", "ns": memory["bound_ns"]} in problem["bounds"]
-        assert problem["limiter_ns"] == problem["bounds"][0]["ns"] == max(b["ns"] for b in problem["bounds"])
+        assert {"limiter": "memory:memory", "ns": memory["bound_ns"]} in problem["costs"]
+        assert problem["bounds"][0]["ns"] == max(b["ns"] for b in problem["bounds"])
+        assert problem["limiter_ns"] == problem["costs"][0]["ns"] == max(c["ns"] for c in problem["costs"])
     text = rooftile.run("report", "--problem", "65,129,47", "--device", "Simulated").stdout
     assert re.search(r"^  memory .* counted; the model says \d+$", text, re.MULTILINE)
     assert re.search(r"^  <b>Counter</b> 24 +12.5 +percent +Memory$", text, re.MULTILINE)

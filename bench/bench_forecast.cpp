@@ -1,0 +1,185 @@
+// Do the program's forecasts hold? Intervals and probabilities are stated from known problems and
+// compared with what held-out ones came to (bench/results/explanations.md). No device is needed.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cmath>
+#include <fstream>
+#include <iterator>
+
+#include "bench/contests/calibration_curves.h"
+#include "bench/contests/replay.h"
+#include "bench/contests/untuned_times.h"
+#include "core/error.h"
+#include "core/numbers/random.h"
+
+namespace rooftile {
+namespace {
+
+struct Setting {
+  std::string times, kernels, frozen, csv, dispatch;
+  std::vector<std::string> spaces;
+  std::size_t splits = 100, known = 36, seeds = 5;
+};
+
+/// What each known problem comes to when it is left out: the sample that intervals are made of.
+HeldOut left_out(const Problem& of_class, const DeviceRates& rates,
+                 const std::vector<MeasuredKernel>& kernels, std::span<const MeasuredTime> known) {
+  HeldOut found;
+  for (std::size_t i = 0; i < known.size(); ++i) {
+    std::vector<MeasuredTime> others(known.begin(), known.end());
+    others.erase(others.begin() + static_cast<std::ptrdiff_t>(i));
+    const HeldOut one = held_out(of_class, rates, kernels, others, known.subspan(i, 1));
+    found.errors.push_back(one.errors.front());
+    found.regrets.push_back(one.regrets.front());
+  }
+  return found;
+}
+
+void untuned_problems(const Setting& setting, Curves& curves) {
+  std::ifstream file(setting.frozen);
+  const std::string text((std::istreambuf_iterator<char>(file)), {});
+  const DeviceRates rates =
+      calibration_from_figures(parse_frozen_space(text, setting.frozen).figures).device;
+  for (const auto& [name, kernels] : measured_kernels(setting.times, setting.kernels)) {
+    const Problem of_class = problem_of_class(name);
+    std::vector<MeasuredTime> problems = complete_table(kernels).problems;
+    if (problems.size() <= setting.known)
+      fail(ErrorCode::kInvalidArgument,
+           "{} has {} problems, so that none of more than {} is held out", name, problems.size(),
+           setting.known);
+    Random random(1);
+    for (std::size_t split = 0; split < setting.splits; ++split) {
+      for (std::size_t i = problems.size(); i > 1; --i)
+        std::swap(problems[i - 1], problems[random.below(i)]);
+      const std::span<const MeasuredTime> all(problems);
+      const HeldOut known = left_out(of_class, rates, kernels, all.first(setting.known));
+      const HeldOut held =
+          held_out(of_class, rates, kernels, all.first(setting.known), all.subspan(setting.known));
+      for (const double error : held.errors)
+        curves["time of a call's kernel"].add(CalibrationCurve::Shape::kMiddle, known.errors,
+                                              error);
+      for (const double regret : held.regrets)
+        curves["regret of an untuned problem"].add(CalibrationCurve::Shape::kLow, known.regrets,
+                                                   regret);
+    }
+  }
+}
+
+constexpr std::size_t kBudgets[] = {4, 8, 16, 32};  // Candidates, each of which is doubled.
+
+/// What doubling each budget gains in a search, as log2 of the speed; a row for each seed.
+std::vector<std::vector<double>> gains(const Replay& replay, std::size_t seeds) {
+  const std::size_t most = 2 * kBudgets[std::size(kBudgets) - 1];
+  std::vector<std::vector<double>> found;
+  for (std::uint64_t seed = 0; seed < seeds; ++seed) {
+    const Trace trace = search(replay, replay.space, "auto", seed, most);
+    const std::vector<double> share = shares(replay, trace, seed, most);
+    auto& row = found.emplace_back();
+    for (const std::size_t budget : kBudgets)
+      row.push_back(std::log2(share.at(2 * budget - 1) / share.at(budget - 1)));
+  }
+  return found;
+}
+
+/// The gain in one space is stated from the gains in the spaces of all other problems.
+void gain_of_a_budget(const Setting& setting, Curves& curves) {
+  std::vector<Replay> replays;
+  std::vector<std::vector<std::vector<double>>> of_space;
+  for (const std::string& space : setting.spaces) {
+    replays.push_back(load_replay(space));
+    of_space.push_back(gains(replays.back(), setting.seeds));
+  }
+  for (std::size_t budget = 0; budget < std::size(kBudgets); ++budget)
+    for (std::size_t held = 0; held < replays.size(); ++held) {
+      std::vector<double> known;
+      for (std::size_t i = 0; i < replays.size(); ++i)
+        if (replays[i].frozen.problem != replays[held].frozen.problem)
+          for (const auto& row : of_space[i]) known.push_back(row[budget]);
+      for (const auto& row : of_space[held])
+        curves["gain of twice the candidates"].add(CalibrationCurve::Shape::kLow, known,
+                                                   row[budget]);
+    }
+}
+
+/// Results of bench_dispatch: how long the tiers take, and which one is faster.
+void tiers(const Setting& setting, Curves& curves, Probabilities& device_faster) {
+  struct Call {
+    double device, host, predicted_device, predicted_host;
+    double ratio_error() const {
+      return std::log(device / host * predicted_host / predicted_device);
+    }
+  };
+  std::vector<Call> calls;
+  for (const std::vector<std::string>& row : csv_rows(setting.dispatch)) {
+    if (row.at(5).empty() || row.at(7).empty()) continue;
+    const Call call = {std::stod(row.at(5)), std::stod(row.at(7)), std::stod(row.at(8)),
+                       std::stod(row.at(10))};
+    if (std::isfinite(call.predicted_device)) calls.push_back(call);
+  }
+  for (std::size_t held = 0; held < calls.size(); ++held) {
+    std::vector<double> device, host, ratio;
+    for (std::size_t i = 0; i < calls.size(); ++i) {
+      if (i == held) continue;
+      device.push_back(std::log(calls[i].device / calls[i].predicted_device));
+      host.push_back(std::log(calls[i].host / calls[i].predicted_host));
+      ratio.push_back(calls[i].ratio_error());
+    }
+    const Call& one = calls[held];
+    curves["time of a call on the device"].add(CalibrationCurve::Shape::kMiddle, device,
+                                               std::log(one.device / one.predicted_device));
+    curves["time of a call on the host"].add(CalibrationCurve::Shape::kMiddle, host,
+                                             std::log(one.host / one.predicted_host));
+    const double wins = std::log(one.predicted_host / one.predicted_device);
+    const auto below = std::ranges::count_if(ratio, [&](double error) { return error < wins; });
+    device_faster.add((static_cast<double>(below) + 0.5) / (static_cast<double>(ratio.size()) + 1),
+                      one.device < one.host);
+  }
+}
+
+int run(const Setting& setting) {
+  Curves curves;
+  Probabilities device_faster;
+  if (!setting.times.empty()) untuned_problems(setting, curves);
+  if (!setting.spaces.empty()) gain_of_a_budget(setting, curves);
+  if (!setting.dispatch.empty()) tiers(setting, curves, device_faster);
+  print(curves);
+  const std::string event = "the device is faster than the host on one thread";
+  print(event, device_faster);
+  if (!setting.csv.empty()) write_csv(setting.csv, curves, event, device_faster);
+  return 0;
+}
+
+}  // namespace
+}  // namespace rooftile
+
+int main(int argc, char** argv) {
+  using namespace rooftile;
+  CLI::App app("Stated intervals and probabilities beside what held-out problems came to");
+  app.footer(
+      "Example: bench_forecast --times bench/results/lavapipe-untuned.csv --kernels "
+      "bench/results/lavapipe-untuned-kernels.csv --rates bench/results/lavapipe-untuned-rates.csv "
+      "--spaces bench/replay/*-22.csv --dispatch dispatch.csv");
+  Setting setting;
+  CLI::Option* const times = app.add_option("--times", setting.times, "As of bench_regret");
+  CLI::Option* const kernels = app.add_option("--kernels", setting.kernels, "As of bench_regret");
+  CLI::Option* const rates = app.add_option("--rates", setting.frozen, "As of bench_regret");
+  times->needs(kernels, rates);
+  app.add_option("--spaces", setting.spaces, "Frozen spaces, as of bench_search");
+  app.add_option("--dispatch", setting.dispatch, "Results of bench_dispatch --csv");
+  app.add_option("--splits", setting.splits, "Random splits of known and held-out problems (100)")
+      ->check(CLI::Range(1, 10'000));
+  app.add_option("--known", setting.known, "Known problems of a class (36)")
+      ->check(CLI::Range(6, 10'000));
+  app.add_option("--seeds", setting.seeds, "Searches of each space (5)")
+      ->check(CLI::Range(1, 1000));
+  app.add_option("--csv", setting.csv, "Write the curves to this file");
+  CLI11_PARSE(app, argc, argv);
+  try {
+    return run(setting);
+  } catch (const std::exception& error) {
+    fmt::print(stderr, "bench_forecast: {}\n", error.what());
+    return 1;
+  }
+}
