@@ -137,21 +137,32 @@ Verdict judge(const Limiter& limiter, const std::vector<Movement>& movements) {
   return verdict;
 }
 
+void write_header(std::ostream& csv) {
+  csv << "number,kernel,problem,types,ns,limiter,or_limiter,largest_bound";
+  for (const Change change : kChanges)
+    if (change != Change::kNone) csv << fmt::format(",{0},{0}_error,{0}_cost_ns", name_of(change));
+  csv << "\n";
+}
+
+/// A line with what the kernel has nothing of left empty.
 void write_csv(std::ostream& csv, std::size_t number, const Case& drawn, const LimiterTrial& trial,
                const Roofline& limits) {
-  const auto ns_of = [](const std::vector<Bound>& bounds, Change change) {
-    double ns = 0;
-    for (const Bound& bound : bounds)
-      if (change_of(bound.limiter) == change) ns = std::max(ns, bound.ns);
-    return ns;
-  };
-  for (const Movement& moved : trial.movements())
-    csv << fmt::format("{},\"{}\",{},{},{:.0f},{},{:.4f},{:.4f},{:.0f},{:.0f}\n", number,
-                       to_string(drawn.variant), to_string(drawn.problem),
-                       to_string(drawn.problem.types), trial.ns(), name_of(moved.change),
-                       moved.share, moved.error, ns_of(limits.costs, moved.change),
-                       ns_of(limits.bounds, moved.change));
-  csv.flush();
+  const Limiter named = limiter(limits);
+  csv << fmt::format("{},{},{},{},{:.0f},{},{},{}", number, short_name(drawn.variant),
+                     to_string(drawn.problem), to_string(drawn.problem.types), trial.ns(),
+                     named.name, named.other, limits.bounds.front().limiter);
+  const std::vector<Movement> movements = trial.movements();
+  for (const Change change : kChanges) {
+    if (change == Change::kNone) continue;
+    const auto moved = std::ranges::find(movements, change, &Movement::change);
+    double cost_ns = 0;
+    for (const Bound& cost : limits.costs)
+      if (change_of(cost.limiter) == change) cost_ns += cost.ns;
+    csv << (moved == movements.end()
+                ? ",,,"
+                : fmt::format(",{:.4f},{:.4f},{:.0f}", moved->share, moved->error, cost_ns));
+  }
+  csv << "\n" << std::flush;
 }
 
 struct Total {
@@ -219,7 +230,10 @@ int run(const Setting& setting) {
   fmt::print("{}; a share is what doubling adds to the time, +- its standard error\n",
              profile->name);
   std::ofstream csv;
-  if (!setting.csv.empty()) csv.open(setting.csv, std::ios::app);
+  if (!setting.csv.empty()) {
+    csv.open(setting.csv, std::ios::app);
+    if (csv.tellp() == 0) write_header(csv);
+  }
   std::ostream* const out = csv.is_open() ? &csv : nullptr;
   Total total;
   if (!setting.kernel.empty()) {
@@ -266,7 +280,7 @@ int main(int argc, char** argv) {
   app.add_option("--rounds", setting.rounds, "Samples of each, in turn (9)")
       ->check(CLI::Range(1, 1000));
   app.add_option("--work", setting.most_work, "Most statements of a kernel (3000)");
-  app.add_option("--csv", setting.csv, "Append shares, errors and costs to this file");
+  app.add_option("--csv", setting.csv, "Append a line for each kernel to this file");
   CLI11_PARSE(app, argc, argv);
   try {
     return run(setting);
