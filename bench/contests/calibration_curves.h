@@ -9,9 +9,9 @@
 
 namespace rooftile {
 
-/// How often held-out values lay in intervals that were stated from a sample of known ones, by
-/// their order statistics, as in conformal prediction (Lei et al. 2018, section 2), but interpolated:
-/// the share that is stated is expected, not a minimum.
+/// How often held-out values lay in intervals that were stated from a sample of known ones: by
+/// their order statistics, as in conformal prediction (Lei et al. 2018, section 2), but
+/// interpolated, so that the share that is stated is expected and no minimum.
 class CalibrationCurve {
  public:
   /// kMiddle: as much is expected below the interval as above it. kLow: the interval has no lower

@@ -155,7 +155,7 @@ def test_on_terminals_the_progress_names_the_limiter_and_the_table_fits(tuned):
     os.close(output)
     drawn = read_all(terminal)
     assert tune.wait(timeout=30) == 0
-    assert re.search(r"130x67x259 nt: [\d.]+ GFLOP/s, \d+ % of roof, (math|tail|latency|memory:\w+)", drawn), drawn
+    assert re.search(r"130x67x259 nt: [\d.]+ GFLOP/s, \d+ % of roof, (math|tail|latency|stores|sums|barriers|broadcasts|memory:\w+)", drawn), drawn
     text = read_all(screen)
     assert [line for line in text.splitlines() if len(line) > 80] == [] and "\x1b" not in text
     assert re.search(r"^130x67x259 nt +[\d.]+ +\d+% .*\n  .*\n    [a-z_]+ \d+x\d+", text, re.MULTILINE), text

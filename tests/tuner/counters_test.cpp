@@ -137,8 +137,9 @@ TEST_F(TunedCounters, AreShownBesideTheModelAndInItsPlace) {
   EXPECT_EQ(memory.modelled_bytes, p.roofline.traffic.memory_bytes);
   EXPECT_DOUBLE_EQ(memory.intensity, flops(problem_) / bytes);
   EXPECT_DOUBLE_EQ(memory.bound_ns, bytes / 1.0) << "memory transfers one byte per ns";
-  EXPECT_EQ(p.limiter, "memory:memory");
-  EXPECT_DOUBLE_EQ(p.limiter_ns, bytes);
+  EXPECT_EQ(p.limiter_name(), "memory:memory");
+  EXPECT_DOUBLE_EQ(p.limiter.ns, bytes);
+  EXPECT_EQ(p.largest_bound(), "memory:memory");
   EXPECT_EQ(p.levels.at(1).modelled_bytes, std::nullopt);
 
   const std::string text = problem_text(found);
