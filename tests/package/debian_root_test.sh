@@ -46,6 +46,8 @@ mkfifo sources/build-trixie/build/{begun,go}
 "${inside[@]}" 'echo built >build/result; echo >build/begun; read -r -t 60 <>build/go' &
 timeout 30 cat sources/build-trixie/build/begun >/dev/null || fail "the system cannot be set up"
 quietly flock --nonblock roots/trixie.lock true
+quietly "${inside[@]}" 'true'
+[ -e sources/build-trixie/build-tsan ] || fail "the end of a command takes folders from another"
 echo >sources/build-trixie/build/go
 wait $! || fail "the first command failed"
 [ "$(cat sources/build-trixie/build/result)" = built ] || fail "what is built does not lie in build-trixie"
