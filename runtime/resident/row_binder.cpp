@@ -29,6 +29,15 @@ std::int64_t elements_of(const RowMatrices& x, const RowShape& shape) {
 
 }  // namespace
 
+ProductSteps RowOperation::steps() const {
+  ProductSteps made;
+  made.steps.emplace_back(step);
+  made.gemms = 1;  // The step that takes the time.
+  made.reads = reads;
+  made.writes = writes;
+  return made;
+}
+
 void check_row_size(const char* what, std::int64_t value, std::int64_t least) {
   if (value < least || value > kMostElements)
     fail(ErrorCode::kInvalidArgument, "{} is {}; it has to be at least {} and below 2^32", what,

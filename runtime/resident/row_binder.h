@@ -1,4 +1,4 @@
-// The matrices of a row operation: their checks and their bindings.
+// The matrices of a row operation, their checks and their bindings.
 #pragma once
 
 #include <array>
@@ -6,9 +6,30 @@
 #include <memory>
 #include <vector>
 
-#include "runtime/resident/row_operation.h"
+#include "runtime/resident/device_memory.h"
+#include "runtime/resident/resident_product.h"
 
 namespace rooftile {
+
+/// A batch of row-major matrices of float32 or of 32-bit integers. All numbers are in elements.
+struct RowMatrices {
+  std::shared_ptr<DeviceMemory> memory;
+  std::int64_t offset = 0, ld = 0, stride = 0;
+};
+
+/// An operation that is bound to its buffers.
+struct RowOperation {
+  std::shared_ptr<const Pipeline> pipeline;
+  DispatchStep step;
+  std::vector<Access> reads, writes;
+  MemoryUses uses;         ///< Keeps the buffers alive.
+  MemoryUses results;      ///< Those that are written.
+  double expected_ns = 0;  ///< A pessimistic guess.
+
+  /// Whether there is nothing to do.
+  bool empty() const { return pipeline == nullptr; }
+  ProductSteps steps() const;
+};
 
 /// Size of a batch of matrices. A list of integers is one row.
 struct RowShape {

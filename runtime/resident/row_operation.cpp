@@ -7,7 +7,6 @@
 #include "core/error.h"
 #include "generator/emit_rows.h"
 #include "runtime/device/push_constants.h"
-#include "runtime/resident/row_binder.h"
 
 namespace rooftile {
 namespace {
@@ -21,15 +20,6 @@ void check_sizes(const RowShape& shape) {
 std::uint32_t number(std::int64_t value) { return static_cast<std::uint32_t>(value); }
 
 }  // namespace
-
-ProductSteps RowOperation::steps() const {
-  ProductSteps made;
-  made.steps.emplace_back(step);
-  made.gemms = 1;  // The step that takes the time.
-  made.reads = reads;
-  made.writes = writes;
-  return made;
-}
 
 RowOperation softmax_operation(const SoftmaxCall& call, std::shared_ptr<const Pipeline> softmax,
                                const DeviceLimits& limits) {

@@ -4,16 +4,9 @@
 #include <cstdint>
 
 #include "core/epilogue.h"
-#include "runtime/resident/device_memory.h"
-#include "runtime/resident/resident_product.h"
+#include "runtime/resident/row_binder.h"
 
 namespace rooftile {
-
-/// A batch of row-major matrices of float32 or of 32-bit integers. All numbers are in elements.
-struct RowMatrices {
-  std::shared_ptr<DeviceMemory> memory;
-  std::int64_t offset = 0, ld = 0, stride = 0;
-};
 
 /// y := softmax(scale * x) of each row.
 struct SoftmaxCall {
@@ -30,20 +23,6 @@ struct MultiplyCall {
   std::int64_t rows = 0, columns = 0;
   Activation activation = Activation::kNone;
   RowMatrices x, y, z;
-};
-
-/// An operation that is bound to its buffers.
-struct RowOperation {
-  std::shared_ptr<const Pipeline> pipeline;
-  DispatchStep step;
-  std::vector<Access> reads, writes;
-  MemoryUses uses;         ///< Keeps the buffers alive.
-  MemoryUses results;      ///< Those that are written.
-  double expected_ns = 0;  ///< A pessimistic guess.
-
-  /// Whether there is nothing to do.
-  bool empty() const { return pipeline == nullptr; }
-  ProductSteps steps() const;
 };
 
 /// Binds a call whose shader is compiled. Throw kInvalidArgument, naming the matrix, for sizes and
