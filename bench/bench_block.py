@@ -15,7 +15,7 @@ import subprocess
 WIDTH, HEADS, KV_HEADS, TOKENS = 2048, 16, 8, 128
 DENSE, EXPERT, EXPERTS, CHOSEN = 6144, 768, 128, 8  # hidden sizes; CHOSEN * EXPERT = DENSE
 KINDS = {"dense": ["--hidden", DENSE], "mixture": ["--hidden", EXPERT, "--moe", EXPERTS, "--top-k", CHOSEN]}
-PHASES = {"prefill": ["--tokens", TOKENS, "--past", 0, "--runs", 4], "decode": ["--tokens", 1, "--past", TOKENS, "--runs", 60]}
+PHASES = {"prefill": ["--tokens", TOKENS, "--past", 0, "--runs", 2], "decode": ["--tokens", 1, "--past", TOKENS, "--runs", 20]}
 
 
 def shapes():
