@@ -6,13 +6,6 @@
 #include "runtime/device/step_checker.h"
 
 namespace rooftile {
-namespace {
-
-using Usage = vk::BufferUsageFlagBits;
-constexpr vk::BufferUsageFlags kUsage =
-    Usage::eStorageBuffer | Usage::eUniformTexelBuffer | Usage::eTransferSrc | Usage::eTransferDst;
-
-}  // namespace
 
 Buffer::Buffer() = default;
 Buffer::~Buffer() { destroy_or_leak(impl_); }
@@ -57,7 +50,7 @@ Buffer Device::create_buffer(std::uint64_t bytes, BufferUse use, BufferSize size
     made->driver_bytes =
         size == BufferSize::kExact ? bytes : std::min(driver_buffer_bytes(bytes), most);
     info.size = made->driver_bytes;
-    info.usage = kUsage;
+    info.usage = kBufferUsage;
     made->handle = vk::raii::Buffer(impl_->handle, info);
 
     const vk::MemoryRequirements needs = made->handle.getMemoryRequirements();
@@ -108,7 +101,7 @@ Buffer Device::import_host(void* memory, std::uint64_t bytes) {
         made->device = impl_;
         made->size_bytes = made->driver_bytes = bytes;
         const vk::ExternalMemoryBufferCreateInfo external(kHandle);
-        vk::BufferCreateInfo info({}, bytes, kUsage);
+        vk::BufferCreateInfo info({}, bytes, kBufferUsage);
         info.pNext = &external;
         made->handle = vk::raii::Buffer(impl_->handle, info);
 

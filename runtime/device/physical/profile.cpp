@@ -139,6 +139,14 @@ std::uint64_t largest_device_heap(const vk::PhysicalDeviceMemoryProperties& memo
   return largest;
 }
 
+/// SwiftShader has the extension and says of no buffer that it may be bound to host memory.
+bool imports_host_memory(const vk::raii::PhysicalDevice& physical) {
+  const vk::ExternalBufferProperties known = physical.getExternalBufferProperties(
+      {{}, kBufferUsage, vk::ExternalMemoryHandleTypeFlagBits::eHostAllocationEXT});
+  return static_cast<bool>(known.externalMemoryProperties.externalMemoryFeatures &
+                           vk::ExternalMemoryFeatureFlagBits::eImportable);
+}
+
 bool texel_format(const vk::raii::PhysicalDevice& physical, vk::Format format) {
   return static_cast<bool>(physical.getFormatProperties(format).bufferFeatures &
                            vk::FormatFeatureFlagBits::eUniformTexelBuffer);
@@ -186,7 +194,6 @@ DeviceLimits limits_of(const Properties& properties) {
   }
   limits.timestamp_period_ns = vulkan.timestampPeriod;
   limits.compute_units = compute_units(properties);
-  limits.host_import_alignment_bytes = properties.host_memory.minImportedHostPointerAlignment;
 
   limits.float16_arithmetic = properties.small_types.shaderFloat16;
   limits.int8_arithmetic = properties.small_types.shaderInt8;
@@ -258,6 +265,9 @@ std::optional<PhysicalDetails> read_details(const vk::raii::PhysicalDevice& phys
   profile.limits.workgroup_matrices = std::move(matrices.workgroup);
   profile.limits.workgroup_matrix_shared_bytes = matrices.workgroup_shared_bytes;
   profile.limits.timestamp_valid_bits = families[*queue_family].timestamp_valid_bits;
+  if (imports_host_memory(physical))
+    profile.limits.host_import_alignment_bytes =
+        properties.host_memory.minImportedHostPointerAlignment;
   profile.limits.texel_buffer_r32 = texel_format(physical, vk::Format::eR32Sfloat);
   profile.limits.texel_buffer_rgba32 = texel_format(physical, vk::Format::eR32G32B32A32Sfloat);
   return details;

@@ -11,6 +11,11 @@
 
 namespace rooftile {
 
+/// Uses of every buffer that Rooftile makes.
+inline constexpr vk::BufferUsageFlags kBufferUsage =
+    vk::BufferUsageFlagBits::eStorageBuffer | vk::BufferUsageFlagBits::eUniformTexelBuffer |
+    vk::BufferUsageFlagBits::eTransferSrc | vk::BufferUsageFlagBits::eTransferDst;
+
 /// Properties that opening a device needs besides its profile.
 struct PhysicalDetails {
   OfferedDevice offer;
