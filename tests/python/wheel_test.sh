@@ -17,7 +17,10 @@ fail() {
 version=$("$binary_dir/rooftile" --version)
 wheel=$(echo "$scratch/the wheels/"*)
 [[ $wheel == */rooftile-$version-py3-none-manylinux_2_[0-9]*_x86_64.whl ]] || fail "the wheel is called $wheel"
-[ "$(stat -c %s "$wheel")" -le 20000000 ] || fail "the wheel has $(stat -c %s "$wheel") bytes, more than 20 MB"
+# The wheel for users is made on Debian 12. OpenBLAS and shaderc of Debian 13 are larger.
+most=20000000
+[[ $wheel == *manylinux_2_36_* ]] || most=22000000
+[ "$(stat -c %s "$wheel")" -le $most ] || fail "the wheel has $(stat -c %s "$wheel") bytes, more than $most"
 
 /usr/bin/python3 -m venv "$scratch/venv"
 python=$scratch/venv/bin/python
