@@ -145,11 +145,15 @@ float largest_magnitude(const float* values, std::size_t count) {
   for (std::size_t i = 0; i < count; ++i) most = std::max(most, std::abs(values[i]));
   return most;
 }
-/// The value of the largest magnitude, with its sign.
+/// The value of the largest magnitude, with its sign. Clang 19 makes wrong code of a loop that
+/// takes the magnitude of what it has found so far.
 float extreme(const float* values, std::size_t count) {
-  float most = 0;
-  for (std::size_t i = 0; i < count; ++i)
-    if (std::abs(values[i]) > std::abs(most)) most = values[i];
+  float most = 0, magnitude = 0;
+  for (std::size_t i = 0; i < count; ++i) {
+    if (!(std::abs(values[i]) > magnitude)) continue;
+    most = values[i];
+    magnitude = std::abs(most);
+  }
   return most;
 }
 
