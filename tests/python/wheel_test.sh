@@ -44,8 +44,8 @@ import array, rooftile as rt
 a = memoryview(array.array("f", range(6))).cast("B").cast("f", (2, 3))
 print(rt.matmul(a, memoryview(array.array("f", [1, 1, 1])).cast("B").cast("f", (3, 1))).tolist(), rt.version())
 print(*sorted({line.split()[-1].split("/")[-1] for line in open("/proc/self/maps") if "_bundle/lib/lib" in line}))')
-[ "$shown" = "[[3.0], [12.0]] $version
-libfmt.so.9 libopenblas.so.0 librooftile.so.0 libsqlite3.so.0" ] || fail "without NumPy: $shown"
+[[ $shown == "[[3.0], [12.0]] $version
+libfmt.so."+([0-9])" libopenblas.so.0 librooftile.so.0 libsqlite3.so.0" ]] || fail "without NumPy: $shown"
 
 # The program of the wheel, and its drop-in, for which LAPACK comes from elsewhere.
 [ "$("$scratch/venv/bin/rooftile" --version)" = "$version" ] || fail "rooftile of the wheel does not start"
