@@ -263,46 +263,65 @@ double launch_ns(const Variant& v, const DeviceRates& rates, double workgroups) 
   return workgroups * (dearer ? rates.synchronised_workgroup_ns : rates.workgroup_ns);
 }
 
-}  // namespace
+/// What a kernel's time is made of, packing excluded, in ns.
+struct Costs {
+  double math, loads, shared, broadcasts, barriers, stores;
+  double tail;    ///< Of units that idle while the others do the above.
+  double memory;  ///< Of the operands' bytes from the level that holds them.
+  double launch, sums;
+  double sum() const {
+    return math + loads + shared + broadcasts + barriers + stores + tail + memory + launch + sums;
+  }
+};
 
-std::vector<Bound> costs(const Problem& p, const Variant& v, const DeviceRates& rates) {
+Costs costs_of(const Problem& p, const Variant& v, const DeviceRates& rates) {
   const Waves w = waves(p, v, rates.compute_units);
   const Issued i = issued(p, v, w, rates);
   const double memory_bytes = minimum_bytes(p);
   const double per_trip = kLoopInstructions / (values_of_invocation(v) * v.unroll_k);
-  const double math = multiply_add_ns(p, v, rates, i.multiply_adds) +
-                      over(2 * i.multiply_adds * per_trip, math_gflops(rates, p.types, v)) +
-                      issue_ns(p, v, rates, i);
-  std::vector<Bound> all;
-  const auto add = [&all](const std::string& name, double ns) {
-    const auto same = std::ranges::find(all, name, &Bound::limiter);
-    if (same == all.end())
-      all.push_back({name, ns});
-    else
-      same->ns += ns;
-  };
-  add("math", math);
-  add("memory:cache", operand_loads_ns(p, v, rates, i) + spills_ns(p, v, rates, i));
-  add("memory:shared", shared_ns(p, v, rates, i));
-  add("broadcasts", broadcasts_ns(v, rates, i));
-  add("barriers", barriers_ns(v, rates, i));
-  add("stores", stores_ns(p, v, rates, i));
-  double busy = 0;
-  for (const Bound& cost : all) busy += cost.ns;
-  add("tail", busy / w.wave_efficiency - busy);
+  Costs made = {.math = multiply_add_ns(p, v, rates, i.multiply_adds) +
+                        over(2 * i.multiply_adds * per_trip, math_gflops(rates, p.types, v)) +
+                        issue_ns(p, v, rates, i),
+                .loads = operand_loads_ns(p, v, rates, i) + spills_ns(p, v, rates, i),
+                .shared = shared_ns(p, v, rates, i),
+                .broadcasts = broadcasts_ns(v, rates, i),
+                .barriers = barriers_ns(v, rates, i),
+                .stores = stores_ns(p, v, rates, i),
+                .tail = 0,
+                .memory = over(memory_bytes, gbps_for_footprint(rates, memory_bytes)),
+                .launch = launch_ns(v, rates, i.workgroups) + rates.dispatch_ns,
+                .sums = reduce_ns(p, v, rates)};
+  const double busy =
+      made.math + made.loads + made.shared + made.broadcasts + made.barriers + made.stores;
+  made.tail = busy / w.wave_efficiency - busy;
+  return made;
+}
+
+}  // namespace
+
+std::vector<Bound> costs(const Problem& p, const Variant& v, const DeviceRates& rates) {
+  const Costs parts = costs_of(p, v, rates);
+  std::vector<Bound> all = {{"math", parts.math},
+                            {"memory:cache", parts.loads},
+                            {"memory:shared", parts.shared},
+                            {"broadcasts", parts.broadcasts},
+                            {"barriers", parts.barriers},
+                            {"stores", parts.stores},
+                            {"tail", parts.tail}};
+  const std::string level = holding_level(rates, minimum_bytes(p));
   // Of operands that the nearest cache holds it adds to the loads.
-  add(holding_level(rates, memory_bytes),
-      over(memory_bytes, gbps_for_footprint(rates, memory_bytes)));
-  add("latency", launch_ns(v, rates, i.workgroups) + rates.dispatch_ns);
-  add("sums", reduce_ns(p, v, rates));
+  if (const auto same = std::ranges::find(all, level, &Bound::limiter); same != all.end())
+    same->ns += parts.memory;
+  else
+    all.push_back({level, parts.memory});
+  all.push_back({"latency", parts.launch});
+  all.push_back({"sums", parts.sums});
   std::ranges::stable_sort(all, std::greater{}, &Bound::ns);
   return all;
 }
 
 double analytical_ns(const Problem& p, const Variant& v, const DeviceRates& rates) {
-  double ns = pack_ns(p, v, rates);
-  for (const Bound& cost : costs(p, v, rates)) ns += cost.ns;
-  return ns;
+  return pack_ns(p, v, rates) + costs_of(p, v, rates).sum();
 }
 
 }  // namespace rooftile
