@@ -146,12 +146,11 @@ void write_header(std::ostream& csv) {
 
 /// A line with what the kernel has nothing of left empty.
 void write_csv(std::ostream& csv, std::size_t number, const Case& drawn, const LimiterTrial& trial,
-               const Roofline& limits) {
+               const std::vector<Movement>& movements, const Roofline& limits) {
   const Limiter named = limiter(limits);
   csv << fmt::format("{},{},{},{},{:.0f},{},{},{}", number, short_name(drawn.variant),
                      to_string(drawn.problem), to_string(drawn.problem.types), trial.ns(),
                      named.name, named.other, limits.bounds.front().limiter);
-  const std::vector<Movement> movements = trial.movements();
   for (const Change change : kChanges) {
     if (change == Change::kNone) continue;
     const auto moved = std::ranges::find(movements, change, &Movement::change);
@@ -195,7 +194,7 @@ void examine(const std::shared_ptr<Device>& device, const DeviceRates& rates,
     if (part.ns > 0) fmt::print(" {} {:.3f}", part.limiter, part.ns / trial.ns());
   fmt::print("\n");
   std::fflush(stdout);
-  if (csv != nullptr) write_csv(*csv, number, drawn, trial, limits);
+  if (csv != nullptr) write_csv(*csv, number, drawn, trial, movements, limits);
 }
 
 void print_total(std::string_view rule, std::map<Verdict, int>& verdicts) {
