@@ -32,15 +32,6 @@ RowMatrices unwritten(Device& device, std::int64_t count, std::int64_t ld = 0) {
   return integers(device, Integers(static_cast<std::size_t>(count), kCanaryInteger), ld);
 }
 
-RowMatrices floats(Device& device, std::int64_t rows, std::int64_t ld, float range,
-                   Random& random) {
-  return {random_memory(device, kOffset + rows * ld, range, random), kOffset, ld, 0};
-}
-
-std::size_t at(const RowMatrices& x, std::int64_t row, std::int64_t column) {
-  return static_cast<std::size_t>(x.offset + row * x.ld + column);
-}
-
 /// The host's result of an integer that is expected exactly.
 void put(Integers& expected, const RowMatrices& x, std::int64_t row, std::int64_t column,
          std::int64_t value) {
@@ -72,9 +63,9 @@ double combine_bound(std::int64_t terms, double size) {
 void check_top_k(std::shared_ptr<Device> device, const ShaderCache& cache) {
   constexpr std::int64_t kRows = 4, kColumns = 2 * kRowsLocalSize + 3, kChosen = 5, kLd = 7;
   Random random(3);
-  const RowMatrices x = floats(*device, kRows, kColumns + 1, 8, random),
+  const RowMatrices x = random_matrix(*device, kRows, kColumns + 1, 8, random),
                     columns = unwritten(*device, kRows * kLd, kLd),
-                    weights = floats(*device, kRows, kLd, 1, random);
+                    weights = random_matrix(*device, kRows, kLd, 1, random);
   auto* const values = static_cast<float*>(x.memory->buffer.mapped());
   // Ties across invocations, zeros of both signs, and NaN and infinity, which are chosen first.
   for (std::int64_t j = 0; j < kColumns; ++j) values[at(x, 1, j)] = static_cast<float>(j % 3);
@@ -180,9 +171,9 @@ void check_gather(std::shared_ptr<Device> device, const ShaderCache& cache) {
   constexpr std::int64_t kLdX = kColumns + 1, kLdY = kColumns + 2;
   const Integers from = {3, 0, -1, 0, kRowsOfX, 2};
   Random random(5);
-  const RowMatrices x = floats(*device, kRowsOfX, kLdX, 4, random),
-                    y = floats(*device, kRows, kLdY, 4, random), sources = integers(*device, from),
-                    status = unwritten(*device, 1);
+  const RowMatrices x = random_matrix(*device, kRowsOfX, kLdX, 4, random),
+                    y = random_matrix(*device, kRows, kLdY, 4, random),
+                    sources = integers(*device, from), status = unwritten(*device, 1);
   const std::vector<float> in = values_of<float>(*x.memory);
   std::vector<float> expected = values_of<float>(*y.memory);
   Integers expected_status = values_of<std::int32_t>(*status.memory);
@@ -215,10 +206,10 @@ void check_combine(std::shared_ptr<Device> device, const ShaderCache& cache) {
   // Beyond the matrix drivers read 0; this one's address would wrap around to row 0.
   static_assert(kLdX % 4 == 0);
   from[kLd + 2] = 1 << 30;
-  const RowMatrices x = floats(*device, kRowsOfX, kLdX, 4, random),
-                    y = floats(*device, kTokens, kLdY, 4, random),
+  const RowMatrices x = random_matrix(*device, kRowsOfX, kLdX, 4, random),
+                    y = random_matrix(*device, kTokens, kLdY, 4, random),
                     places = integers(*device, from, kLd),
-                    weights = floats(*device, kTokens, kLd, 1, random),
+                    weights = random_matrix(*device, kTokens, kLd, 1, random),
                     status = unwritten(*device, 1);
   const std::vector<float> in = values_of<float>(*x.memory), by = values_of<float>(*weights.memory);
   std::vector<float> outside = values_of<float>(*y.memory);

@@ -11,8 +11,6 @@
 namespace rooftile {
 namespace {
 
-std::uint32_t to_word(std::int64_t value) { return static_cast<std::uint32_t>(value); }
-
 /// Numbers of rows are signed on the device: -1 names none.
 void check_pairs(std::int64_t tokens, std::int64_t chosen) {
   check_row_size("tokens", tokens, 0);
@@ -43,10 +41,6 @@ std::uint32_t bind_status(RowBinder& binder, const IntegerList& status, std::uin
   return 0;
 }
 
-std::uint32_t column_groups(std::int64_t columns) {
-  return row_groups((columns + kRowsLocalSize - 1) / kRowsLocalSize);
-}
-
 }  // namespace
 
 RowOperation top_k_operation(const TopKCall& call, std::shared_ptr<const Pipeline> top_k,
@@ -57,12 +51,12 @@ RowOperation top_k_operation(const TopKCall& call, std::shared_ptr<const Pipelin
     fail(ErrorCode::kInvalidArgument,
          "chosen is {}; it has to be at least 1, at most {}, and at most the number of columns, {}",
          call.chosen, kMostChosen, call.columns);
-  TopKPushConstants constants = {.rows = to_word(call.rows),
-                                 .columns = to_word(call.columns),
-                                 .chosen = to_word(call.chosen),
-                                 .ld_x = to_word(call.x.ld),
-                                 .ld_columns = to_word(call.chosen_columns.ld),
-                                 .ld_weights = to_word(call.weights.ld)};
+  TopKPushConstants constants = {.rows = row_word(call.rows),
+                                 .columns = row_word(call.columns),
+                                 .chosen = row_word(call.chosen),
+                                 .ld_x = row_word(call.x.ld),
+                                 .ld_columns = row_word(call.chosen_columns.ld),
+                                 .ld_weights = row_word(call.weights.ld)};
   RowBinder binder(limits);
   const RowShape chosen = {call.rows, call.chosen};
   constants.base_x = binder.read("x", call.x, {call.rows, call.columns});
@@ -80,11 +74,11 @@ RowOperation group_tokens_operation(const GroupTokensCall& call,
   if (call.experts > std::numeric_limits<std::int32_t>::max())
     fail(ErrorCode::kUnsupported, "{} experts are too many; fewer than 2^31 are possible",
          call.experts);
-  GroupTokensPushConstants constants = {.tokens = to_word(call.tokens),
-                                        .chosen = to_word(call.chosen),
-                                        .experts = to_word(call.experts),
-                                        .ld_experts = to_word(call.experts_of_tokens.ld),
-                                        .ld_places = to_word(call.places.ld)};
+  GroupTokensPushConstants constants = {.tokens = row_word(call.tokens),
+                                        .chosen = row_word(call.chosen),
+                                        .experts = row_word(call.experts),
+                                        .ld_experts = row_word(call.experts_of_tokens.ld),
+                                        .ld_places = row_word(call.places.ld)};
   RowBinder binder(limits);
   const RowShape pairs = {call.tokens, call.chosen};
   const std::int64_t count = call.tokens * call.chosen;
@@ -105,11 +99,11 @@ RowOperation gather_operation(const GatherCall& call, std::shared_ptr<const Pipe
   check_row_size("rows", call.rows, 0);
   check_row_size("columns", call.columns, 0);
   check_rows_of_x(call.rows_x);
-  GatherPushConstants constants = {.rows = to_word(call.rows),
-                                   .columns = to_word(call.columns),
-                                   .rows_x = to_word(call.rows_x),
-                                   .ld_x = to_word(call.x.ld),
-                                   .ld_y = to_word(call.y.ld)};
+  GatherPushConstants constants = {.rows = row_word(call.rows),
+                                   .columns = row_word(call.columns),
+                                   .rows_x = row_word(call.rows_x),
+                                   .ld_x = row_word(call.x.ld),
+                                   .ld_y = row_word(call.y.ld)};
   RowBinder binder(limits);
   constants.base_x = binder.read("x", call.x, {call.rows_x, call.columns});
   constants.base_sources = binder.read("sources", list(call.sources, call.rows), {1, call.rows});
@@ -125,15 +119,15 @@ RowOperation combine_operation(const CombineCall& call, std::shared_ptr<const Pi
   check_pairs(call.tokens, call.chosen);
   check_row_size("columns", call.columns, 0);
   check_rows_of_x(call.rows_x);
-  CombinePushConstants constants = {.tokens = to_word(call.tokens),
-                                    .columns = to_word(call.columns),
-                                    .chosen = to_word(call.chosen),
-                                    .rows_x = to_word(call.rows_x),
-                                    .ld_x = to_word(call.x.ld),
-                                    .ld_places = to_word(call.places.ld),
-                                    .ld_weights = to_word(call.weights.ld),
-                                    .ld_residual = to_word(call.residual.ld),
-                                    .ld_y = to_word(call.y.ld),
+  CombinePushConstants constants = {.tokens = row_word(call.tokens),
+                                    .columns = row_word(call.columns),
+                                    .chosen = row_word(call.chosen),
+                                    .rows_x = row_word(call.rows_x),
+                                    .ld_x = row_word(call.x.ld),
+                                    .ld_places = row_word(call.places.ld),
+                                    .ld_weights = row_word(call.weights.ld),
+                                    .ld_residual = row_word(call.residual.ld),
+                                    .ld_y = row_word(call.y.ld),
                                     .has_residual = call.residual.memory != nullptr ? 1u : 0u};
   RowBinder binder(limits);
   const RowShape pairs = {call.tokens, call.chosen}, result = {call.tokens, call.columns};

@@ -8,9 +8,8 @@ namespace rooftile {
 /// A list of 32-bit integers; without memory it is left out.
 using IntegerList = RowMatrices;
 
-/// columns := the columns of the `chosen` largest values of each row of x, in falling order,
-/// weights
-/// := the softmax of these values. columns and weights have a row for each of x.
+/// chosen_columns := the columns of the `chosen` largest values of each row of x, in falling order,
+/// and weights := the softmax of these values. Both have a row for each of x.
 struct TopKCall {
   std::int64_t rows = 0, columns = 0, chosen = 0;
   RowMatrices x, chosen_columns, weights;

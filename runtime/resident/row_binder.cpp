@@ -4,6 +4,8 @@
 #include <utility>
 
 #include "core/error.h"
+#include "core/round.h"
+#include "generator/emit_rows.h"
 
 namespace rooftile {
 namespace {
@@ -46,6 +48,10 @@ void check_row_size(const char* what, std::int64_t value, std::int64_t least) {
 
 std::uint32_t row_groups(std::int64_t count) {
   return static_cast<std::uint32_t>(std::clamp<std::int64_t>(count, 1, kMostGroups));
+}
+
+std::uint32_t column_groups(std::int64_t columns) {
+  return row_groups(divide_up(columns, kRowsLocalSize));
 }
 
 std::uint32_t RowBinder::write(const char* what, const RowMatrices& x, const RowShape& shape) {

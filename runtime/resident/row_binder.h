@@ -39,8 +39,13 @@ struct RowShape {
 /// Throws kInvalidArgument, naming it, for a size that is not in [least, 2^32).
 void check_row_size(const char* what, std::int64_t value, std::int64_t least);
 
+/// A size or a leading dimension as shaders get it.
+inline std::uint32_t row_word(std::int64_t value) { return static_cast<std::uint32_t>(value); }
+
 /// An extent of the grid: every device allows 65535 workgroups, and shaders loop over the rest.
 std::uint32_t row_groups(std::int64_t count);
+/// The extent of a grid whose invocations take a column each.
+std::uint32_t column_groups(std::int64_t columns);
 
 /// Binds the matrices of one operation in the order of its shader's bindings. Their sizes have
 /// passed check_row_size. Members throw as row_operation.h says.

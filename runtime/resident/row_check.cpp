@@ -9,11 +9,8 @@
 #include "runtime/resident/row_check_tools.h"
 
 namespace rooftile {
-namespace {
 
 using namespace row_check;
-
-}  // namespace
 
 std::shared_ptr<const Pipeline> compiled(Device& device, const Shader& shader,
                                          const ShaderCache& cache) {
@@ -89,7 +86,7 @@ void check_multiply(std::shared_ptr<Device> device, Activation activation,
   constexpr std::int64_t kLdX = kColumns + 1, kLdY = kColumns + 2, kLdZ = kColumns + 3;
   Random random(2);
   const auto matrices = [&](std::int64_t ld) {
-    return RowMatrices{random_memory(*device, kOffset + kRows * ld, 4, random), kOffset, ld, 0};
+    return random_matrix(*device, kRows, ld, 4, random);
   };
   const RowMatrices x = matrices(kLdX), y = matrices(kLdY), z = matrices(kLdZ);
   const std::vector<float> in_x = values_of<float>(*x.memory), in_y = values_of<float>(*y.memory);
@@ -102,9 +99,8 @@ void check_multiply(std::shared_ptr<Device> device, Activation activation,
   const std::vector<float> out = values_of<float>(*z.memory);
   for (std::int64_t row = 0; row < kRows; ++row)
     for (std::int64_t j = 0; j < kColumns; ++j) {
-      const double a = in_x[static_cast<std::size_t>(kOffset + row * kLdX + j)],
-                   b = in_y[static_cast<std::size_t>(kOffset + row * kLdY + j)];
-      const auto i = static_cast<std::size_t>(kOffset + row * kLdZ + j);
+      const double a = in_x[at(x, row, j)], b = in_y[at(y, row, j)];
+      const std::size_t i = at(z, row, j);
       expect(out[i], activate(activation, a) * b, multiply_bound(activation, a, b), "multiply");
       outside[i] = out[i];
     }

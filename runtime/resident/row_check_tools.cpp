@@ -24,6 +24,15 @@ std::shared_ptr<DeviceMemory> random_memory(Device& device, std::int64_t element
   return memory;
 }
 
+RowMatrices random_matrix(Device& device, std::int64_t rows, std::int64_t ld, float range,
+                          Random& random) {
+  return {random_memory(device, kOffset + rows * ld, range, random), kOffset, ld, 0};
+}
+
+std::size_t at(const RowMatrices& x, std::int64_t row, std::int64_t column) {
+  return static_cast<std::size_t>(x.offset + row * x.ld + column);
+}
+
 void run(Device& device, const RowOperation& operation) {
   CommandList list = device.record(operation.steps().steps);
   device.run(list, kTimeoutNs);

@@ -21,6 +21,13 @@ std::shared_ptr<DeviceMemory> shared_memory(Device& device, std::int64_t element
 std::shared_ptr<DeviceMemory> random_memory(Device& device, std::int64_t elements, float range,
                                             Random& random);
 
+/// A matrix of random float32 in [-range, range), behind kOffset elements.
+RowMatrices random_matrix(Device& device, std::int64_t rows, std::int64_t ld, float range,
+                          Random& random);
+
+/// Where an element is in the contents of the matrix's memory.
+std::size_t at(const RowMatrices& x, std::int64_t row, std::int64_t column);
+
 /// The contents, as float32 or as 32-bit integers.
 template <typename T>
 std::vector<T> values_of(const DeviceMemory& memory) {

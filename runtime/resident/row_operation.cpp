@@ -17,21 +17,19 @@ void check_sizes(const RowShape& shape) {
   check_row_size("batch", shape.batch, 1);
 }
 
-std::uint32_t number(std::int64_t value) { return static_cast<std::uint32_t>(value); }
-
 }  // namespace
 
 RowOperation softmax_operation(const SoftmaxCall& call, std::shared_ptr<const Pipeline> softmax,
                                const DeviceLimits& limits) {
   const RowShape shape = {call.rows, call.columns, call.batch};
   check_sizes(shape);
-  SoftmaxPushConstants constants = {.rows = number(call.rows),
-                                    .columns = number(call.columns),
-                                    .batch = number(call.batch),
-                                    .ld_x = number(call.x.ld),
-                                    .stride_x = number(call.x.stride),
-                                    .ld_y = number(call.y.ld),
-                                    .stride_y = number(call.y.stride),
+  SoftmaxPushConstants constants = {.rows = row_word(call.rows),
+                                    .columns = row_word(call.columns),
+                                    .batch = row_word(call.batch),
+                                    .ld_x = row_word(call.x.ld),
+                                    .stride_x = row_word(call.x.stride),
+                                    .ld_y = row_word(call.y.ld),
+                                    .stride_y = row_word(call.y.stride),
                                     .scale = call.scale};
   // A row uses from none to all columns, so the limits need not be larger than the matrix.
   constexpr std::int64_t kMost = std::numeric_limits<std::int32_t>::max();
@@ -54,19 +52,18 @@ RowOperation multiply_operation(const MultiplyCall& call, std::shared_ptr<const 
                                 const DeviceLimits& limits) {
   const RowShape shape = {call.rows, call.columns, 1};
   check_sizes(shape);
-  MultiplyPushConstants constants = {.rows = number(call.rows),
-                                     .columns = number(call.columns),
-                                     .ld_x = number(call.x.ld),
-                                     .ld_y = number(call.y.ld),
-                                     .ld_z = number(call.z.ld)};
+  MultiplyPushConstants constants = {.rows = row_word(call.rows),
+                                     .columns = row_word(call.columns),
+                                     .ld_x = row_word(call.x.ld),
+                                     .ld_y = row_word(call.y.ld),
+                                     .ld_z = row_word(call.z.ld)};
   RowBinder binder(limits);
   constants.base_x = binder.read_by_element("x", call.x, shape);
   constants.base_y = binder.read_by_element("y", call.y, shape);
   constants.base_z = binder.write("z", call.z, shape);
   if (call.rows == 0 || call.columns == 0) return {};
-  return binder.finish(
-      std::move(multiply), bytes_of_block(constants),
-      {row_groups((call.columns + kRowsLocalSize - 1) / kRowsLocalSize), row_groups(call.rows), 1});
+  return binder.finish(std::move(multiply), bytes_of_block(constants),
+                       {column_groups(call.columns), row_groups(call.rows), 1});
 }
 
 }  // namespace rooftile
