@@ -2,10 +2,12 @@
 #pragma once
 
 #include <algorithm>
+#include <cmath>
 #include <numeric>
 #include <vector>
 
 #include "core/numbers/random.h"
+#include "runtime/resident/expert_check.h"
 #include "tests/support/resident_fixture.h"
 
 namespace rooftile {
@@ -53,6 +55,26 @@ inline std::vector<std::int32_t> by_size(const float* row, std::int64_t columns)
   std::iota(order.begin(), order.end(), 0);
   std::ranges::stable_sort(order, [&](std::int32_t a, std::int32_t b) { return row[a] > row[b]; });
   return order;
+}
+
+/// A column that top_k chooses, and its weight: the softmax of the chosen values.
+struct ChosenColumn {
+  std::int32_t column;
+  double weight, error;  ///< error: weight_bound
+};
+inline std::vector<ChosenColumn> top_k_of(const float* row, std::int64_t columns,
+                                          std::int64_t chosen) {
+  std::vector<std::int32_t> order = by_size(row, columns);
+  const double largest = row[order.front()];
+  order.resize(static_cast<std::size_t>(chosen));
+  double sum = 0;
+  for (const std::int32_t column : order) sum += std::exp(row[column] - largest);
+  std::vector<ChosenColumn> choice;
+  for (const std::int32_t column : order) {
+    const double distance = largest - row[column], weight = std::exp(-distance) / sum;
+    choice.push_back({column, weight, weight_bound(distance, chosen, weight)});
+  }
+  return choice;
 }
 
 }  // namespace rooftile

@@ -23,14 +23,15 @@ TEST_F(ExpertsLayerTest, RefusesWhatDoesNotFit) {
     EXPECT_EQ(status, ROOFTILE_INVALID_ARGUMENT);
     EXPECT_THAT(rooftile_last_error(), HasSubstr(message));
   };
+  const rooftile_top_k_args right = {.struct_size = sizeof right,
+                                     .rows = 4,
+                                     .columns = 8,
+                                     .chosen = 2,
+                                     .ld_x = 8,
+                                     .ld_experts = 2,
+                                     .ld_weights = 2};
   const auto top_k = [&](auto member, auto value, const char* message) {
-    rooftile_top_k_args args = {.struct_size = sizeof args,
-                                .rows = 4,
-                                .columns = 8,
-                                .chosen = 2,
-                                .ld_x = 8,
-                                .ld_experts = 2,
-                                .ld_weights = 2};
+    rooftile_top_k_args args = right;
     args.*member = value;
     refused(rooftile_list_top_k(list_, &args, x, y, z), message);
   };
@@ -44,24 +45,17 @@ TEST_F(ExpertsLayerTest, RefusesWhatDoesNotFit) {
   top_k(&TopK::ld_experts, 1, "the leading dimension of experts is 1");
   top_k(&TopK::ld_weights, 1, "the leading dimension of weights is 1");
   top_k(&TopK::struct_size, 8, "struct_size");
-  rooftile_top_k_args wide = {.struct_size = sizeof wide,
-                              .rows = 0,
-                              .columns = 100,
-                              .chosen = 65,
-                              .ld_x = 100,
-                              .ld_experts = 65,
-                              .ld_weights = 65};
+  const rooftile_top_k_args wide = {.struct_size = sizeof wide,
+                                    .rows = 0,
+                                    .columns = 100,
+                                    .chosen = 65,
+                                    .ld_x = 100,
+                                    .ld_experts = 65,
+                                    .ld_weights = 65};
   refused(rooftile_list_top_k(list_, &wide, x, y, z), "chosen is 65");
-  wide = {.struct_size = sizeof wide,
-          .rows = 4,
-          .columns = 8,
-          .chosen = 2,
-          .ld_x = 8,
-          .ld_experts = 2,
-          .ld_weights = 2};
-  refused(rooftile_list_top_k(list_, &wide, x, x, z), "experts overlaps x");
-  refused(rooftile_list_top_k(list_, &wide, x, y, {y.buffer, 7}), "weights overlaps experts");
-  refused(rooftile_list_top_k(list_, &wide, x, y, kNone), "weights has no buffer");
+  refused(rooftile_list_top_k(list_, &right, x, x, z), "experts overlaps x");
+  refused(rooftile_list_top_k(list_, &right, x, y, {y.buffer, 7}), "weights overlaps experts");
+  refused(rooftile_list_top_k(list_, &right, x, y, kNone), "weights has no buffer");
   refused(rooftile_list_top_k(list_, nullptr, x, y, z), "args is null");
 
   rooftile_group_tokens_args group = {.struct_size = sizeof group,
@@ -207,20 +201,16 @@ struct LayerOfExperts {
                products{session_, kPairs*kLayerWidth * 4}, status{session_, 256 * 4};
 };
 
-struct Choice {
-  std::int32_t expert;
-  double weight, error;
-};
-
-void expect_layer(const LayerOfExperts& layer, const std::vector<std::vector<Choice>>& choices,
+void expect_layer(const LayerOfExperts& layer,
+                  const std::vector<std::vector<ChosenColumn>>& choices,
                   const std::vector<float>& y) {
   for (std::size_t t = 0; t < kLayerTokens; ++t)
     for (std::size_t j = 0; j < kLayerWidth; ++j) {
       double expected = layer.x[t * kLayerWidth + j], bound = 0, size = std::abs(expected);
-      for (const Choice& choice : choices[t]) {
+      for (const ChosenColumn& choice : choices[t]) {
         double product = 0, of_product = 0;
         for (std::size_t l = 0; l < kLayerWidth; ++l) {
-          const auto row = static_cast<std::size_t>(choice.expert) * kLayerWidth + l;
+          const auto row = static_cast<std::size_t>(choice.column) * kLayerWidth + l;
           const double term = double{layer.x[t * kLayerWidth + l]} * layer.b[row * kLayerWidth + j];
           product += term, of_product += std::abs(term);
         }
@@ -247,19 +237,9 @@ TEST_F(ExpertsLayerTest, ALayerOfExpertsIsOneList) {
                    .ld_weights = kChosen},
                   layer.of_logits, layer.experts, layer.weights);
   layer.add(list);
-  std::vector<std::vector<Choice>> choices(kLayerTokens);
-  for (std::size_t t = 0; t < kLayerTokens; ++t) {
-    const float* const logits = layer.logits.data() + t * kExperts;
-    const std::vector<std::int32_t> order = by_size(logits, kExperts);
-    double sum = 0;
-    for (std::size_t i = 0; i < kChosen; ++i)
-      sum += std::exp(double{logits[order[i]]} - logits[order[0]]);
-    for (std::size_t i = 0; i < kChosen; ++i) {
-      const double distance = double{logits[order[0]]} - logits[order[i]],
-                   weight = std::exp(-distance) / sum;
-      choices[t].push_back({order[i], weight, weight_bound(distance, kChosen, weight)});
-    }
-  }
+  std::vector<std::vector<ChosenColumn>> choices;
+  for (std::size_t t = 0; t < kLayerTokens; ++t)
+    choices.push_back(top_k_of(layer.logits.data() + t * kExperts, kExperts, kChosen));
   const std::vector<float> y = layer.run(list);
   expect_layer(layer, choices, y);
   layer.expect_status(ROOFTILE_GROUPS_RIGHT);
@@ -275,7 +255,7 @@ TEST_F(ExpertsLayerTest, ExpertsThatDoNotExistHaveNoEffect) {
   LayerOfExperts layer(session);
   std::vector<std::int32_t> experts(kPairs);
   const std::vector<float> weights(kPairs, 0.25f);
-  std::vector<std::vector<Choice>> choices(kLayerTokens);
+  std::vector<std::vector<ChosenColumn>> choices(kLayerTokens);
   for (std::int32_t pair = 0; pair < kPairs; ++pair) {
     const std::int32_t expert = pair * 5 % 8 - 1;  // -1, 6 and, once, far away, do not exist
     experts[static_cast<std::size_t>(pair)] = pair == 7 ? 1 << 30 : expert;

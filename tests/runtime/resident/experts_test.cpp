@@ -65,17 +65,11 @@ TEST_F(ExpertsTest, TopKChoosesTheLargestValuesAndTheirSoftmax) {
         download(weights_, static_cast<std::size_t>(5 * args.ld_weights));
     for (std::int64_t row = 0; row < 5; ++row) {
       const float* const values = x.data() + row * args.ld_x;
-      const Integers order = by_size(values, columns);
-      double sum = 0;
-      for (int i = 0; i < chosen; ++i)
-        sum += std::exp(double{values[order[static_cast<std::size_t>(i)]]} - values[order[0]]);
+      const std::vector<ChosenColumn> choice = top_k_of(values, columns, chosen);
       for (int i = 0; i < chosen; ++i) {
-        const std::int32_t expert = order[static_cast<std::size_t>(i)];
-        EXPECT_EQ(experts[static_cast<std::size_t>(row * args.ld_experts + i)], expert);
-        const double distance = double{values[order[0]]} - values[expert],
-                     weight = std::exp(-distance) / sum;
-        EXPECT_NEAR(weights[static_cast<std::size_t>(row * args.ld_weights + i)], weight,
-                    weight_bound(distance, chosen, weight));
+        const auto& [column, weight, error] = choice[static_cast<std::size_t>(i)];
+        EXPECT_EQ(experts[static_cast<std::size_t>(row * args.ld_experts + i)], column);
+        EXPECT_NEAR(weights[static_cast<std::size_t>(row * args.ld_weights + i)], weight, error);
       }
       EXPECT_EQ(experts[static_cast<std::size_t>(row * args.ld_experts + chosen)], kUnwritten);
       for (int i = chosen; i < args.ld_weights; ++i)
