@@ -139,7 +139,8 @@ std::uint64_t largest_device_heap(const vk::PhysicalDeviceMemoryProperties& memo
   return largest;
 }
 
-/// SwiftShader has the extension and says of no buffer that it may be bound to host memory.
+/// Whether buffers may be bound to host memory. Only for devices with VK_EXT_external_memory_host:
+/// SwiftShader has it, and says no.
 bool imports_host_memory(const vk::raii::PhysicalDevice& physical) {
   const vk::ExternalBufferProperties known = physical.getExternalBufferProperties(
       {{}, kBufferUsage, vk::ExternalMemoryHandleTypeFlagBits::eHostAllocationEXT});
@@ -265,9 +266,9 @@ std::optional<PhysicalDetails> read_details(const vk::raii::PhysicalDevice& phys
   profile.limits.workgroup_matrices = std::move(matrices.workgroup);
   profile.limits.workgroup_matrix_shared_bytes = matrices.workgroup_shared_bytes;
   profile.limits.timestamp_valid_bits = families[*queue_family].timestamp_valid_bits;
-  if (imports_host_memory(physical))
-    profile.limits.host_import_alignment_bytes =
-        properties.host_memory.minImportedHostPointerAlignment;
+  if (const auto alignment = properties.host_memory.minImportedHostPointerAlignment;
+      alignment != 0 && imports_host_memory(physical))
+    profile.limits.host_import_alignment_bytes = alignment;
   profile.limits.texel_buffer_r32 = texel_format(physical, vk::Format::eR32Sfloat);
   profile.limits.texel_buffer_rgba32 = texel_format(physical, vk::Format::eR32G32B32A32Sfloat);
   return details;
