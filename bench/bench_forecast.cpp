@@ -23,7 +23,8 @@ struct Setting {
   std::size_t splits = 100, known = 36, seeds = 5;
 };
 
-/// What each known problem comes to when it is left out: the sample that intervals are made of.
+/// Leaves each known problem out in turn, and returns the errors and regrets that this gives.
+/// Intervals are stated from them.
 HeldOut left_out(const Problem& of_class, const DeviceRates& rates,
                  const std::vector<MeasuredKernel>& kernels, std::span<const MeasuredTime> known) {
   HeldOut found;
@@ -69,7 +70,8 @@ void untuned_problems(const Setting& setting, Curves& curves) {
 
 constexpr std::size_t kBudgets[] = {4, 8, 16, 32};  // Candidates, each of which is doubled.
 
-/// What doubling each budget gains in a search, as log2 of the speed; a row for each seed.
+/// Returns log2 of how much faster the kernel found is with twice the budget: a row for each seed,
+/// a column for each budget.
 std::vector<std::vector<double>> gains(const Replay& replay, std::size_t seeds) {
   const std::size_t most = 2 * kBudgets[std::size(kBudgets) - 1];
   std::vector<std::vector<double>> found;

@@ -204,7 +204,8 @@ void print_total(std::string_view rule, std::map<Verdict, int>& verdicts) {
              right + tied, all, rule, tied);
 }
 
-/// Of a database, or measured now: as of tuning, the names are as good as the rates.
+/// Returns the rates that a database has for the device, or calibrates it. With wrong rates the
+/// wrong limiter is named.
 DeviceRates rates_of(const Setting& setting, const std::shared_ptr<Device>& device) {
   if (setting.calibration.empty())
     return calibration_from_figures(calibrate_device(device).figures).device;

@@ -25,7 +25,8 @@ Problem problem_of_class(const std::string& name);
 std::vector<MeasuredKernel> only(std::vector<MeasuredKernel> kernels,
                                  std::span<const MeasuredTime> problems);
 
-/// What held-out problems came to, where portfolio and selector come from known ones.
+/// Results of the kernels chosen for held-out problems, where portfolio and selector know the
+/// others.
 struct HeldOut {
   std::vector<double> errors;   ///< Logarithm of measured over predicted time of the kernel chosen.
   std::vector<double> regrets;  ///< Its time over the fastest kernel's, minus 1.

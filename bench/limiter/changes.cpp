@@ -51,7 +51,8 @@ void add_helpers(std::string& text) {
                std::string(kHelpers) + "void begin_gemm(uint z) {\n  nothing = depth >> 31;");
 }
 
-/// Of integers both factors are changed, or compilers would add them before they multiply.
+/// Adds each product twice. The second one of integers has both factors changed: with one,
+/// compilers add the factors first and multiply once.
 void repeat_products(std::string& text) {
   const bool integers = text.find("#define ELEMENT int\n") != std::string::npos;
   replace_some(text, R"((\w+(?:\[\w+\])*) \+= product\((.*)\);)",

@@ -9,8 +9,8 @@
 
 namespace rooftile {
 
-/// What a kernel does twice, or where it finds its operands. What the compiler may not leave out
-/// depends on `nothing`, a 0 that it cannot know.
+/// One change of a kernel. What is repeated depends on `nothing`, a variable that is always 0,
+/// which the compiler does not know; therefore it cannot leave the repetition out.
 enum class Change : std::uint8_t {
   kNone,        ///< Nothing: the control.
   kArithmetic,  ///< Each product is added twice: C is doubled.
