@@ -12,6 +12,7 @@
 #include "core/error.h"
 #include "db/migrations/schema.h"
 #include "db/open/file_location.h"
+#include "db/open/folder_lock.h"
 #include "db/open/older_file.h"
 #include "db/open/set_aside.h"
 
@@ -196,6 +197,10 @@ OpenedFile open_read_only(const fs::path& path, Access access, const StoreOption
 }
 
 OpenedFile open_once(const fs::path& path, const StoreOptions& options) {
+  // Until the log is open, the file must not be set aside: SQLite opens the log by its name, and
+  // would play the log of a new file into the damaged one. Where the folder cannot be locked, as
+  // one that may not be read, opening goes on without.
+  const FolderLock lock(path.parent_path(), FolderLock::Kind::kShared, options.busy_timeout_ms);
   if (options.mode == OpenMode::kReadWrite) return open_read_write(path, options);
   try {
     return open_read_only(path, Access::kReadOnly, options);
@@ -261,7 +266,8 @@ OpenedFile open_file(const fs::path& path, const StoreOptions& options) {
           fail(ErrorCode::kDatabase,
                "{} is damaged repeatedly ({}); check the disk, or name another file{}",
                path.string(), damage.why, options.named);
-        const fs::path aside = set_aside(path, [&] { return is_damaged(path, options); });
+        const fs::path aside =
+            set_aside(path, options.busy_timeout_ms, [&] { return is_damaged(path, options); });
         if (!aside.empty())
           note = fmt::format("{} was damaged ({}); it is kept as {}, and a new one was started",
                              path.string(), damage.why, aside.string());

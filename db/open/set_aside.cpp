@@ -1,10 +1,7 @@
 #include "db/open/set_aside.h"
 
-#include <fcntl.h>
 #include <fmt/chrono.h>
 #include <fmt/format.h>
-#include <sys/file.h>
-#include <unistd.h>
 
 #include <array>
 #include <cerrno>
@@ -14,6 +11,7 @@
 #include <system_error>
 
 #include "core/error.h"
+#include "db/open/folder_lock.h"
 
 namespace rooftile {
 namespace {
@@ -27,28 +25,6 @@ constexpr std::array<std::string_view, 4> kSuffixes = {"-wal", "-shm", "-journal
 fs::path with_suffix(const fs::path& path, std::string_view suffix) {
   return fs::path(path) += suffix;
 }
-
-/// A lock on the folder leaves no lock file behind, and ends with the process that holds it.
-class FolderLock {
- public:
-  explicit FolderLock(const fs::path& folder)
-      : descriptor_(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)) {
-    int result = descriptor_ < 0 ? -1 : 0;
-    while (descriptor_ >= 0 && (result = ::flock(descriptor_, LOCK_EX)) != 0 && errno == EINTR) {
-    }
-    if (result == 0) return;
-    const int error = errno;
-    if (descriptor_ >= 0) ::close(descriptor_);
-    fail(ErrorCode::kIo, "cannot lock the folder {}: {}; check its permissions", folder.string(),
-         std::strerror(error));
-  }
-  ~FolderLock() { ::close(descriptor_); }
-  FolderLock(const FolderLock&) = delete;
-  FolderLock& operator=(const FolderLock&) = delete;
-
- private:
-  int descriptor_;
-};
 
 bool any_exists(const fs::path& path) {
   for (const std::string_view suffix : kSuffixes)
@@ -71,8 +47,18 @@ fs::path free_name(const fs::path& path) {
 
 }  // namespace
 
-fs::path set_aside(const fs::path& path, const std::function<bool()>& still_damaged) {
-  const FolderLock lock(path.parent_path());
+fs::path set_aside(const fs::path& path, int wait_ms, const std::function<bool()>& still_damaged) {
+  const fs::path folder = path.parent_path();
+  const FolderLock lock(folder, FolderLock::Kind::kExclusive, wait_ms);
+  if (lock.error() == EWOULDBLOCK)
+    fail(ErrorCode::kDatabase,
+         "{} is damaged and cannot be renamed: another program holds a lock on {}; try again when "
+         "it "
+         "has ended, or move the file away yourself",
+         path.string(), folder.string());
+  if (lock.error() != 0)
+    fail(ErrorCode::kIo, "cannot lock the folder {}: {}; check its permissions", folder.string(),
+         std::strerror(lock.error()));
   if (!still_damaged()) return {};
   const fs::path aside = free_name(path);
   for (const std::string_view suffix : kSuffixes) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <gtest/gtest.h>
+#include <poll.h>
 #include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -45,6 +46,11 @@ class Signal {
   void wait() {
     char byte = 0;
     if (::read(ends_[0], &byte, 1) != 1) throw std::runtime_error("the pipe is closed");
+  }
+  /// Ends after that time without a byte, too.
+  void wait_for_ms(int ms) {
+    pollfd end = {.fd = ends_[0], .events = POLLIN, .revents = 0};
+    if (::poll(&end, 1, ms) > 0) wait();
   }
 
  private:

@@ -1,7 +1,10 @@
 // Several processes use one file: no data is lost, no reader sees partial data, and no process is
 // refused.
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <gmock/gmock.h>
+#include <sqlite3.h>
+#include <sys/file.h>
 
 #include <set>
 
@@ -14,6 +17,7 @@ namespace rooftile {
 namespace {
 
 using ::testing::AllOf;
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
@@ -26,6 +30,13 @@ class ProcessesTest : public StoreTest {
     const std::string count =
         Store(file(), OpenMode::kReadOnly).query("SELECT count(*) FROM " + table).rows[0][0];
     return std::stoul(count);
+  }
+  /// Hashes of the files that were set aside.
+  std::vector<std::string> set_aside() const {
+    std::vector<std::string> kept;
+    for (const auto& [name, hash] : contents(folder_.path()))
+      if (name.find(".damaged-") != std::string::npos) kept.push_back(hash);
+    return kept;
   }
   void remove_database() {
     for (const auto& entry : std::filesystem::directory_iterator(folder_.path()))
@@ -83,11 +94,69 @@ TEST_F(ProcessesTest, DamageFoundByAllIsSetAsideOnce) {
       store.candidate_id(example_candidate(fmt::format("hash{}", index)));
     });
     EXPECT_EQ(rows("candidates"), kProcesses) << "a process set the new file aside as well";
-    std::vector<std::string> kept;
-    for (const auto& [name, hash] : contents(folder_.path()))
-      if (name.find(".damaged-") != std::string::npos) kept.push_back(hash);
-    EXPECT_THAT(kept, ::testing::ElementsAre(hash_hex(damaged_database(""))));
+    EXPECT_THAT(set_aside(), ElementsAre(hash_hex(damaged_database(""))));
   }
+}
+
+// Of the slow process below; SQLite takes no context with its system calls.
+std::string slow_name;
+Signal* slow_opened = nullptr;
+Signal* slow_continues = nullptr;
+
+/// Opens a file; the first time that it is the one of that name, this takes until the other process
+/// is done, or until that one has had time to set the file aside.
+int slow_open(const char* name, int flags, int mode) {
+  const int descriptor = ::open(name, flags, mode);
+  if (name == slow_name) {
+    slow_name.clear();
+    slow_opened->send();
+    slow_continues->wait_for_ms(500);
+  }
+  return descriptor;
+}
+
+TEST_F(ProcessesTest, AFileIsNotSetAsideWhileAnotherProcessIsOpeningIt) {
+  write_file(file(), damaged_database(""));
+  Signal opened, continues, ready, ended;
+  slow_opened = &opened;
+  slow_continues = &continues;
+  ChildProcess slow([&] {
+    slow_name = file();
+    sqlite3_vfs* vfs = sqlite3_vfs_find(nullptr);
+    vfs->xSetSystemCall(vfs, "open", reinterpret_cast<sqlite3_syscall_ptr>(slow_open));
+    Store store(file());
+    ready.send();
+    ended.wait();
+    store.candidate_id(example_candidate("slow"));
+  });
+  opened.wait();
+  ChildProcess fast([&] {
+    Store store(file());
+    store.candidate_id(example_candidate("fast"));
+    continues.send();
+    ready.wait();  // Closing the store will remove the log that the other process has.
+  });
+  EXPECT_EQ(fast.wait(), 0);
+  ended.send();
+  EXPECT_EQ(slow.wait(), 0);
+  EXPECT_EQ(rows("candidates"), 2u);
+  EXPECT_THAT(set_aside(), ElementsAre(hash_hex(damaged_database(""))));
+}
+
+TEST_F(ProcessesTest, AFolderThatAnotherProgramLocksForEverHangsNobody) {
+  Store(file()).candidate_id(example_candidate("h"));
+  const int folder = ::open(folder_.path().c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  ASSERT_EQ(::flock(folder, LOCK_EX), 0);
+  const StoreOptions patient = {.busy_timeout_ms = 20};
+  EXPECT_EQ(Store(file(), patient).note(), "");
+  write_file(file(), damaged_database(""));
+  const Error error = error_of([&] { Store(file(), patient); });
+  EXPECT_EQ(error.code(), ErrorCode::kDatabase);
+  EXPECT_THAT(error.what(),
+              AllOf(HasSubstr("another program holds a lock"), HasSubstr(folder_.path().string())));
+  EXPECT_EQ(bytes_of_file(file()), damaged_database(""));
+  ::close(folder);
+  EXPECT_THAT(Store(file(), patient).note(), HasSubstr("was damaged"));
 }
 
 TEST_F(ProcessesTest, NothingOfManyWritersIsLostAndReadersSeeWholeLists) {
