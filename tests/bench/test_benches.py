@@ -146,14 +146,14 @@ echo '512x64x32 nt batch 3       91.0 % +-  1.0  one the same'""")
     assert text.endswith("beside busy programs: 1 of 2 winners within 10 %, lowest 80.0 %\n"), text
 
 
-def test_bench_limiter_measures_every_change(tmp_path):
+def test_bench_limiter_measures_every_change(databases, tmp_path):
     tiled = ("family=tiled tile_m=32 tile_n=32 tile_k=16 reg_m=4 reg_n=4 unroll_k=8 stage=shared vector_width_a=4 "
              "vector_width_b=4 split_k=2")
     broadcast = ("family=broadcast tile_m=16 tile_n=32 reg_m=16 reg_n=4 unroll_k=4 vector_width_a=4 vector_width_b=4 "
                  "load_path_a=texel load_path_b=texel stage=subgroup packed_a=yes packed_b=yes subgroup_size=8")
     texts = [run(tmp_path, "bench_limiter", "--kernel", kernel, "--m", 33, "--n", 41, "--k", 70, "--rounds", 2, "--csv",
-                 "limiter.csv") for kernel in (tiled, broadcast)]
-    texts.append(run(tmp_path, "bench_limiter", "--kernels", 2, "--first", 1, "--rounds", 1))
+                 "limiter.csv", "--calibration", databases / "one.db") for kernel in (tiled, broadcast)]
+    texts.append(run(tmp_path, "bench_limiter", "--kernels", 2, "--first", 1, "--rounds", 1))  # It calibrates itself.
     for text in texts:
         assert re.search(r"^\d of \d right by the limiter, of which \d within", text, re.MULTILINE), text
     always = {"arithmetic", "loads", "lines", "stores", "launches", "idle"}

@@ -53,7 +53,8 @@ class TunedCounters : public ::testing::Test {
                             .run = store_.begin_run(device, kGeneratorVersion, "{}"),
                             .rotate_bytes = 3e6,
                             .counters = counters,
-                            .message = [&](const std::string& text) { said_.push_back(text); }});
+                            .message = [&](const std::string& text) { said_.push_back(text); },
+                            .watchdog = {.counting_s = 2}});
     body(runner, device);
   }
   std::vector<TuneResult> tune(const std::vector<Problem>& problems, bool counters = true) {

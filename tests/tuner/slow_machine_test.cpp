@@ -47,7 +47,8 @@ class SlowMachineTest : public ::testing::Test {
         store_, *worker_, budget_, stop_,
         RunnerOptions{.device = device_,
                       .run = store_.begin_run(device_, kGeneratorVersion, "{}"),
-                      .reference = ReferenceKernel{variants_[0], packed_problem(64, 64, 64)}});
+                      .reference = ReferenceKernel{variants_[0], packed_problem(64, 64, 64)},
+                      .watchdog = {.compilation = {.first_s = 20, .least_s = 2}}});
     EXPECT_TRUE(time(variants_[1])) << "it compiles within a millisecond: limits are short now";
     return *runner_;
   }

@@ -26,7 +26,7 @@ CandidateRunner::CandidateRunner(Store& store, WorkerProcess& worker, const Budg
       requests_(store, options_.device, worker, budget, stop),
       reference_(store, options_.run, requests_),
       ahead_(store, options_.device, options_.compilers, stop),
-      watchdog_(options_.rotate_bytes),
+      watchdog_(options_.rotate_bytes, options_.watchdog),
       log_(store, options_.device),
       counters_(store, options_.device, options_.message) {}
 

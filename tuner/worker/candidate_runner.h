@@ -37,6 +37,7 @@ struct RunnerOptions {
   /// Whether kernels run on the processors that compile, so that nothing may be compiled during a
   /// measurement.
   bool shared_processors = true;
+  WatchdogLimits watchdog = {};
 };
 
 struct TimeOptions {

@@ -8,25 +8,15 @@
 namespace rooftile {
 namespace {
 
-struct Allowance {
-  double first_s;  // Allowance before any was seen; it is not extended because most are slow.
-  double least_s;
-};
-// Shader and driver compilation; and certification, for which a driver may compile a kernel some
-// dozens of times: a correct kernel was seen to take 8 s, after others that took half a second.
-constexpr Allowance kCompile = {20, 5}, kCertification = {60, 30};
 // Some kernels take many times as long as others, and on a busy machine a few times as long as
 // before.
 constexpr double kTimesMedian = 10, kTimesLongest = 3;
 // Rate of filling operands with random numbers, at least and on an idle machine; and of copying the
 // first set of operands to the others.
 constexpr double kFillBytesPerS = 20e6, kUsualFillBytesPerS = 200e6, kCopyBytesPerS = 1e9;
-// Allowance for counting, besides compilation, operands and runs: a second device, the profiling
-// lock, and memory that is cleared before each of at most 16 passes.
-constexpr double kCountAllowanceS = 20;
 constexpr int kCountRuns = 17;
 
-double allowed_s(const Allowance& allowance, const std::vector<double>& seen_s) {
+double allowed_s(const WatchdogLimits::Allowance& allowance, const std::vector<double>& seen_s) {
   if (seen_s.empty()) return allowance.first_s;
   return std::max({allowance.least_s, std::min(kTimesMedian * median(seen_s), allowance.first_s),
                    kTimesLongest * std::ranges::max(seen_s)});
@@ -37,7 +27,7 @@ double allowed_s(const Allowance& allowance, const std::vector<double>& seen_s) 
 double Watchdog::compilation_s() const {
   std::vector<double> seen_s;
   for (const auto& [candidate, seconds] : compile_s_) seen_s.push_back(seconds);
-  return allowed_s(kCompile, seen_s);
+  return allowed_s(limits_.compilation, seen_s);
 }
 
 // Returns the allowed time for filling the operands.
@@ -59,10 +49,12 @@ double Watchdog::timing_s(const Problem& problem, int samples, double limit_s, p
          2 * limit_s * (samples + kMostRetakes + 2);
 }
 
-double Watchdog::certification_s() const { return allowed_s(kCertification, certification_s_); }
+double Watchdog::certification_s() const {
+  return allowed_s(limits_.certification, certification_s_);
+}
 
 double Watchdog::counting_s(const Problem& problem, double kernel_ns) const {
-  return compilation_s() + preparation_s(problem) + kCountAllowanceS +
+  return compilation_s() + preparation_s(problem) + limits_.counting_s +
          2 * kCountRuns * kernel_ns * 1e-9;
 }
 

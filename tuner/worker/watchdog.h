@@ -13,11 +13,26 @@
 
 namespace rooftile {
 
+struct WatchdogLimits {
+  struct Allowance {
+    double first_s;  ///< Before any was seen; it is not extended because most are slow.
+    double least_s;
+  };
+  Allowance compilation = {20, 5};  ///< By shader compiler and driver.
+  /// A driver may compile a kernel some dozens of times for its certificate: a correct kernel was
+  /// seen to take 8 s, after others that took half a second.
+  Allowance certification = {60, 30};
+  /// For reading counters, besides compilation, operands and runs: a second device, the profiling
+  /// lock, and memory that is cleared before each of at most 16 passes.
+  double counting_s = 20;
+};
+
 class Watchdog {
  public:
   static constexpr double kReferenceS = 30;  ///< Limit for a reading of the reference kernel.
 
-  explicit Watchdog(double rotate_bytes) : rotate_bytes_(rotate_bytes) {}
+  explicit Watchdog(double rotate_bytes, const WatchdogLimits& limits = {})
+      : rotate_bytes_(rotate_bytes), limits_(limits) {}
 
   /// Limit for timing a candidate in this worker; limit_s is that of one call.
   double timing_s(const Problem& problem, int samples, double limit_s, pid_t worker) const;
@@ -36,6 +51,7 @@ class Watchdog {
   double preparation_s(const Problem& problem) const;
 
   double rotate_bytes_;
+  WatchdogLimits limits_;
   std::map<RowId, double> compile_s_;
   std::vector<double> certification_s_;
   Problem prepared_;           ///< Problem whose operands the worker holds.
