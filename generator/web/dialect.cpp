@@ -96,6 +96,8 @@ void use_web_files(Includes& includes) {
 std::string web_text(std::string glsl, std::size_t parameters_binding, WebSteps steps) {
   replace_or_fail(glsl, "layout(push_constant) uniform",
                   fmt::format("layout(binding = {}, std140) uniform", parameters_binding));
+  // WGSL has no buffers that are only written. glslang says so of the whole buffer since 2024.
+  replace(glsl, "writeonly buffer", "buffer");
   specialise_multiply(glsl);
   if (steps == WebSteps::kOwn) return glsl;
   replace_or_fail(glsl, "uint k, offset_a, offset_b, offset_c;\n",

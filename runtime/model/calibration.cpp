@@ -89,8 +89,10 @@ bool parse_sizes(std::string_view text, HostPoint& point) {
   const char* next = text.data();
   for (double* size : {&point.m, &point.n, &point.k}) {
     if (size != &point.m && (next == end || *next++ != 'x')) return false;
-    const auto [after, error] = std::from_chars(next, end, *size, std::chars_format::fixed);
+    std::uint64_t whole = 0;  // emscripten's library on Debian 13 reads no floating-point numbers
+    const auto [after, error] = std::from_chars(next, end, whole);
     if (error != std::errc()) return false;
+    *size = static_cast<double>(whole);
     next = after;
   }
   return next == end;

@@ -51,6 +51,12 @@ TEST(WebDialect, DoesWithoutSpirvOpt) {
   EXPECT_EQ(emit_gemm(v, {}, Dialect::kWeb).optimization, Optimization::kZero);
 }
 
+TEST(WebDialect, HasNoBufferThatIsOnlyWritten) {
+  Variant packed = kTiled;
+  packed.packed_a = Packed::kYes;
+  EXPECT_THAT(emit_pack(packed, {}, Operand::kA, Dialect::kWeb).glsl, Not(HasSubstr("writeonly")));
+}
+
 TEST(WebDialect, RefusesATemplateWithoutParameters) {
   EXPECT_THROW(web_text("void main() {}\n", 3, WebSteps::kOwn), Error);
 }
