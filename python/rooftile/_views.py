@@ -78,15 +78,13 @@ class View:
                            shape=ctypes.cast(sizes, pointer), strides=ctypes.cast(steps, pointer))
         return buffer, (sizes, steps)
 
-    def copied(self, order: str = "C") -> "View":
-        """The same values without gaps, rows (C) or columns (F) side by side."""
+    def copied(self) -> "View":
+        """The same values without gaps, rows side by side."""
         memory = bytearray(max(self.nbytes, 1))
         copy = of_bytes(memory, self.type, self.shape)
-        if order == "F":
-            copy = copy.reshaped(self.shape, contiguous_strides(self.shape[::-1], self.itemsize)[::-1])
         if self.nbytes:
             buffer, keep = self._py_buffer()
-            _to_contiguous(copy.address, ctypes.addressof(buffer), self.nbytes, order.encode())
+            _to_contiguous(copy.address, ctypes.addressof(buffer), self.nbytes, b"C")
             del keep
         return copy
 

@@ -2,7 +2,7 @@
 from typing import Any, Dict, List, NamedTuple, Optional, Tuple, Union
 
 from . import _abi
-from ._layout import Operand, row_stride
+from ._layout import Operand, row_stride, transposed
 from ._shapes import Shape, text
 from ._views import View, view_of
 
@@ -86,7 +86,7 @@ def _set_residual(args: _abi.Epilogue, residual: Any, shape: Shape, out: Operand
         raise ValueError(f"residual is {text(view.shape)}; it has to have the result's shape, {text(shape)}")
     ld = row_stride(view)
     if ld is None or out.by_columns or len(shape) > 2 or view.address % 4:
-        view = view.copied("F" if out.by_columns else "C")
+        view = (transposed(view) if out.by_columns else view).copied()
         ld = max(shape[-2] if out.by_columns else shape[-1], 1)
     args.residual, args.ld_residual = view.address, ld
     args.stride_residual = shape[-1] * shape[-2]

@@ -278,8 +278,9 @@ def test_epilogue(order):
                                   (product + bias[::-1]) / (1 + numpy.exp(-product - bias[::-1])), atol=1e-5)
     stack = numpy.stack([a, 2 * a])
     residuals = numpy.stack([residual, 2 * residual])
-    numpy.testing.assert_allclose(rt.matmul(stack, b, epilogue=rt.Epilogue(residual=residuals)), stack.astype(float) @ b + residuals,
-                                  atol=1e-5)
+    for out in (None, numpy.empty((2, 3, 5), "float32"), numpy.empty((2, 5, 3), "float32").swapaxes(1, 2)):
+        found = rt.matmul(stack, b, out=out, epilogue=rt.Epilogue(residual=residuals))
+        numpy.testing.assert_allclose(found, stack.astype(float) @ b + residuals, atol=1e-5)
 
 
 F32 = numpy.ones((2, 2), "float32")
