@@ -63,6 +63,9 @@ class _Product:
         if longest is not None and args.k > longest:
             raise InvalidArgument(f"k is {args.k}; sums of {TYPE_NAMES[args.type]} products may overflow beyond {longest}",
                                   INVALID_ARGUMENT)
+        after = self.after
+        if after is not None and after.clamp and not after.low <= after.high:
+            raise InvalidArgument(f"the clamp's limits are {after.low:g} and {after.high:g}", INVALID_ARGUMENT)
         if args.type_c != I32:
             return
         if longest is None:
@@ -226,6 +229,7 @@ def run(error: CannotBeLoaded, call: Call, groups: Optional[_abi.Groups] = None)
     product.check()
     parts = [part for part in product.parts() if part.rows > 0]
     product.check_overlaps(parts)
+    call.begin()
     with product.numpy.errstate(all="ignore"):
         for part in parts:
             product.compute(part)

@@ -39,6 +39,22 @@ class Call:
         self.keep: List[Any] = []
         self.result: Any = None
         self.copy_back: Optional[Tuple[View, View]] = None
+        self.source: Optional[View] = None  # c
+        self.target: Optional[View] = None  # where the library computes, which gets the values of c first
+        self.is_given = False  # the target is the caller's memory
+        self._before: Optional[View] = None
+
+    def begin(self) -> None:
+        """To be called when all that this package knows of the arguments is right."""
+        if self.source is not None and self.target is not None:
+            if self.is_given and self.copy_back is None:
+                self._before = self.target.copied()
+            self.target.fill_from(self.source)
+
+    def undo(self) -> None:
+        """To be called where the library has refused the call: gives the caller's memory its values of before."""
+        if self._before is not None and self.target is not None:
+            self.target.fill_from(self._before)
 
     def finish(self) -> Any:
         """To be called when the library has computed. Returns the result."""
@@ -130,9 +146,10 @@ def place_result(call: Call, out: View, row_major: bool, keeps: bool) -> Operand
     """The memory that the library writes: out itself, or a copy where no leading dimension can say out's strides. keeps: what out
     holds is needed."""
     stored = as_stored(out)
+    call.target = out
     if stored is None or (stored.by_columns and row_major):
         computed = out.copied() if keeps else of_bytes(bytearray(out.nbytes), out.type, out.shape)
-        call.copy_back = (out, computed)
+        call.copy_back, call.target = (out, computed), computed
         stored = Operand(computed, max(out.shape[-1], 1), False)
     call.keep.append(stored.view)
     return stored
@@ -201,11 +218,10 @@ def begin_call(a: Any, va: View, vb: Union[View, Quantized], shapes: Shapes, out
     if given is None:
         call.result, given = new_result(shapes.seen, kind, a)
     else:
-        call.result = out
+        call.result, call.is_given = out, True
+    call.source = source
     if math.prod(shapes.whole) == 0:
         call.args.batch = 0
-    elif source is not None:
-        given.fill_from(source)
     return call, given
 
 
@@ -232,7 +248,7 @@ def call_of(a: Any, b: Any, out: Any, o: Options) -> Call:
         return call
     target = _as_matrices(given, shapes, vector_a)
     row_major = isinstance(vb, Quantized)
-    stored = place_result(call, target, row_major, call.args.beta != 0)
+    stored = place_result(call, target, row_major, call.args.beta != 0 and call.source is None)
     call.args.layout = int(stored.by_columns)
     _place_inputs(call, va, vb, shapes.batch, stored.by_columns)
     call.keep.append(place_batch(call.args, "c", stored, shapes.batch))

@@ -104,6 +104,8 @@ def grouped_call_of(a: Any, b: Any, rows: Any, experts: Any, out: Any, status: A
     place_batch(args, "a", _placed(call, _by_rows(va)), ())
     # Rows behind the last group stay as they are.
     stored = place_result(call, given, True, args.beta != 0 or total < m)
+    if out is not None and call.source is not None and call.target is not None:
+        call.source, call.target = (view.reshaped((total, n), view.strides) for view in (call.source, call.target))
     place_batch(args, "c", stored, ())
     if isinstance(vb, Quantized):
         place_quantized(call, vb)

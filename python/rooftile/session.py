@@ -204,7 +204,11 @@ class Session:
             context = self.context
             self._running.append(own)
         try:
+            call.begin()
             check_product(self._library, getattr(self._library, function)(context, *map(ctypes.addressof, arguments)))
+        except BaseException:
+            call.undo()
+            raise
         finally:
             self._running.remove(own)
         return call.finish()

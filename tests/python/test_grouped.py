@@ -78,6 +78,10 @@ def test_out_c_and_rows_behind_the_last_group(order):
     added = rt.matmul_grouped(a, b, ROWS, EXPERTS, c=c)
     close(added[:M], wanted[:M] + 3)
     assert (added[M:] == 3).all() and (c == 3).all()
+    out[M:] = 7
+    assert rt.matmul_grouped(a, b, ROWS, EXPERTS, out, c=c) is out
+    close(out[:M], wanted[:M] + 3)
+    assert (out[M:] == 7).all()
 
 
 @pytest.mark.parametrize("dtype,out,bound", [("float16", "float16", 2.0**-11), ("float16", "float32", 0), ("int8", "int32", 0)])

@@ -355,6 +355,17 @@ def test_overlapping_outputs_are_refused_and_untouched():
         rt.matmul(numpy.ones((2, 2, 2), "float32"), F32, out=shared, alpha=1)
 
 
+@pytest.mark.parametrize("match,arguments", [
+    ("^out overlaps a, b", {"a": None}), ("^bias is 4", {"bias": numpy.ones(4, "float32")}), ("kappa is -1", {"kappa": -1}),
+    ("clamp", {"epilogue": rt.Epilogue(clamp=(2, 1))}), ("^residual is 2 x 2", {"epilogue": rt.Epilogue(residual=F32)})])
+def test_out_is_untouched_where_c_was_to_be_added_and_something_is_refused(match, arguments):
+    out, eye = numpy.arange(9, dtype="float32").reshape(3, 3), numpy.eye(3, dtype="float32")
+    given = {"a": eye, "b": eye, "out": out, "c": numpy.full((3, 3), 9, "float32"), **arguments}
+    with pytest.raises(ValueError, match=match):
+        rt.matmul(out if given["a"] is None else given["a"], given.pop("b"), **{name: x for name, x in given.items() if name != "a"})
+    assert (out == numpy.arange(9).reshape(3, 3)).all()
+
+
 def test_subclasses_and_read_only_operands_are_multiplied():
     a, b = operands(3, 4, 5)
     b.flags.writeable = False
