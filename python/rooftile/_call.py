@@ -4,7 +4,7 @@ import math
 from typing import Any, List, NamedTuple, Optional, Tuple, Union
 
 from . import _abi
-from ._abi import F32, I8, I32, RESULTS, TYPE_NAMES, U8
+from ._abi import BF16, F16, F32, I8, I32, RESULTS, TYPE_NAMES, U8
 from ._layout import Operand, as_stored, operand_of, place_batch
 from ._result import new_result
 from ._shapes import Shape, broadcast, count, overlaps_itself, text
@@ -90,11 +90,11 @@ def check_types(a: int, b: int) -> None:
         raise TypeError(f"a is {TYPE_NAMES[a]} and b is {TYPE_NAMES[b]}; both have to have one type")
 
 
-def _type_out(given: Any, a: View, like: Optional[View], quantized: bool) -> int:
+def _type_out(given: Optional[int], a: View, like: Optional[View], quantized: bool) -> int:
     """The type of the result: as asked for, else that of out or c, else NumPy's, but int32 for 8-bit integers, and float32
     beside quantised weights."""
     if given is not None:
-        return type_of("dtype_out", given, RESULTS)
+        return given
     if like is not None:
         return like.type
     return I32 if a.type in (I8, U8) else F32 if quantized else a.type
@@ -196,12 +196,12 @@ def view_of_b(b: Any, dtype: Optional[int]) -> Union[View, Quantized]:
 
 def begin_call(a: Any, va: View, vb: Union[View, Quantized], shapes: Shapes, out: Any, o: Options) -> Tuple[Call, View]:
     """The call without operands, and the memory of its result, which holds c. Where there is nothing to compute, args.batch is 0."""
-    dtype = dtype_of(o)
-    # uint16 memory of the result holds what the operands hold.
-    held = dtype if dtype is not None else va.type
+    dtype, wanted = dtype_of(o), None if o.dtype_out is None else type_of("dtype_out", o.dtype_out, RESULTS)
+    # uint16 memory of the result holds what it is asked to be, else what the operands hold.
+    held = wanted if wanted in (F16, BF16) else dtype if dtype is not None else va.type
     given = None if out is None else view_of(out, "out", held, writable=True)
     source = None if o.c is None or o.c is out else view_of(o.c, "c", held)
-    kind = _type_out(o.dtype_out, va, given or source, isinstance(vb, Quantized))
+    kind = _type_out(wanted, va, given or source, isinstance(vb, Quantized))
     beta = number_of("beta", o.beta) if o.beta is not None else 0.0 if o.c is None else 1.0
     if beta != 0 and given is None and source is None:
         raise ValueError("beta needs c, or out to read from")

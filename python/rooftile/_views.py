@@ -116,7 +116,8 @@ def _type_of_format(x: Any, name: str, text: str, dtype: Optional[int]) -> int:
     code = text[1:] if text[:1] in "@=" or (text[:1] == "<" and sys.byteorder == "little") else text
     if code == "H" and dtype in (F16, BF16):
         return dtype
-    hint = "; say with dtype=\"bfloat16\" or dtype=\"float16\" what it holds" if code == "H" else ""
+    option = "dtype_out" if name in ("out", "c") else "dtype"
+    hint = f"; say with {option}=\"bfloat16\" or {option}=\"float16\" what it holds" if code == "H" else ""
     return check_type(name, _FORMATS.get(code), _elements(x, text), hint)
 
 

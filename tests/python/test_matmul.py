@@ -140,6 +140,19 @@ def test_half_precision(dtype):
             rt.matmul(a, b)
 
 
+@pytest.mark.parametrize("dtype", ["float32", "float16", "int8"])
+def test_memory_of_bfloat16_results_of_other_types(dtype):
+    """What rt.matmul returns for dtype_out="bfloat16" is taken as out and c as well."""
+    a, b = (numpy.asarray(x * 4, "int8").astype(dtype) for x in operands(3, 4, 5))
+    exact = a.astype("f4") @ b.astype("f4")
+    c = rt.matmul(a, b, dtype_out="bfloat16")
+    out = numpy.zeros((3, 4), "uint16")
+    assert rt.matmul(a, b, out=out, dtype_out="bfloat16") is out and (out == c).all() and (widened(c) == exact).all()
+    assert (widened(rt.matmul(a, b, c=c, dtype_out="bfloat16")) == 2 * exact).all()
+    with pytest.raises(TypeError, match="^out is uint16.*dtype_out="):
+        rt.matmul(a.astype("float32"), b.astype("float32"), out=out)
+
+
 class bfloat16(numpy.void):
     """As ml_dtypes registers its type: NumPy knows nothing but its name and size."""
 
