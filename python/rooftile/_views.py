@@ -2,7 +2,7 @@
 import ctypes
 import math
 import sys
-from typing import Any, Dict, Optional, Sequence, Tuple
+from typing import Any, Dict, NoReturn, Optional, Sequence, Tuple
 
 from ._abi import BF16, F16, F32, I8, I32, ITEM_SIZES, TYPE_NAMES, U8, check_type
 from ._dlpack import from_dlpack
@@ -50,7 +50,19 @@ class _Export:
             _release_buffer(ctypes.addressof(self.buffer))
 
 
-class View:
+class NotCopied:
+    """Holds pointers: copies by the module copy, and pickled ones, would point to what the original frees, or free it, too."""
+
+    __slots__ = ()
+
+    def __reduce_ex__(self, protocol: Any) -> NoReturn:
+        raise TypeError(f"{self._shown()} cannot be copied or pickled; it belongs to this process")
+
+    def _shown(self) -> str:
+        return f"a {type(self).__name__}"
+
+
+class View(NotCopied):
     """Typed memory; strides are in bytes. owner keeps it alive."""
 
     __slots__ = ("address", "type", "shape", "strides", "readonly", "owner")
@@ -58,6 +70,9 @@ class View:
     def __init__(self, address: int, kind: int, shape: Shape, strides: Shape, readonly: bool, owner: Any) -> None:
         self.address, self.type, self.shape, self.strides = address, kind, shape, strides
         self.readonly, self.owner = readonly, owner
+
+    def _shown(self) -> str:
+        return "the memory of weights"
 
     @property
     def itemsize(self) -> int:
@@ -152,6 +167,13 @@ def _is_readonly(x: Any) -> bool:
         return False
 
 
+def check_no_mask(x: Any, name: str) -> None:
+    """Errors: TypeError for NumPy's masked arrays, of which the memory is only half."""
+    masked = sys.modules.get("numpy.ma")
+    if masked is not None and isinstance(x, masked.MaskedArray):
+        raise TypeError(f"{name} is a {type(x).__name__}, whose mask would be ignored; give its data or filled()")
+
+
 def view_of(x: Any, name: str, dtype: Optional[int] = None, writable: bool = False) -> View:
     """The memory of x.
 
@@ -160,10 +182,9 @@ def view_of(x: Any, name: str, dtype: Optional[int] = None, writable: bool = Fal
     """
     numpy = sys.modules.get("numpy")
     exports = numpy is not None and isinstance(x, numpy.ndarray)
+    check_no_mask(x, name)
     if exports and x.dtype.type.__name__ == "bfloat16":  # of ml_dtypes, which has no code in the buffer protocol
         x, dtype = x.view("uint16"), BF16
-    elif exports and type(x).__name__ == "MaskedArray":
-        raise TypeError(f"{name} is a MaskedArray, whose mask would be ignored; give its data or filled()")
     if not exports and not isinstance(x, (bytes, bytearray, memoryview)) and hasattr(x, "__dlpack__"):
         address, kind, shape, strides, readonly, owner = from_dlpack(x, name)
         view = View(address, kind, shape, strides, readonly, owner)

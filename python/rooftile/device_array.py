@@ -9,7 +9,7 @@ from ._abi import ITEM_SIZES, TYPE_NAMES
 from ._library import check, check_product, library
 from ._result import numpy_module, numpy_type
 from ._shapes import Shape, contiguous_strides, count, text
-from ._views import View, of_bytes, operand_view, type_of
+from ._views import NotCopied, View, of_bytes, operand_view, type_of
 from .errors import Error
 
 if TYPE_CHECKING:
@@ -19,8 +19,11 @@ if TYPE_CHECKING:
 _MOST_COLLECTED = 64
 
 
-class Memory:
+class Memory(NotCopied):
     """A buffer of the device, released with the last array that uses it."""
+
+    def _shown(self) -> str:
+        return "the memory of a DeviceArray"
 
     def __init__(self, context: ctypes.c_void_p, nbytes: int) -> None:
         self._library = library()

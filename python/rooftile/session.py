@@ -16,7 +16,7 @@ from ._library import check, check_product, library
 from ._resident import resident_product
 from ._result import numpy_module
 from ._shapes import contiguous_strides, sizes_of, text
-from ._views import view_of
+from ._views import NotCopied, view_of
 from .device_array import Collected, DeviceArray
 from .epilogue import Epilogue
 from .errors import Error
@@ -120,7 +120,7 @@ def _path(name: str, value: Any) -> Optional[bytes]:
         raise TypeError(f"{name} is a {type(value).__name__}; it is text") from None
 
 
-class Session:
+class Session(NotCopied):
     """Owns a context. Threads may share it: each call is independent. A context manager that closes it.
 
     database: path of the tuning database (default: that of `rooftile tune`). device: part of the name or UUID of the device.

@@ -8,7 +8,7 @@ from . import _abi
 from ._abi import BF16, F16, F32, TYPE_NAMES
 from ._library import check, library
 from ._shapes import size_of, text
-from ._views import View, view_of
+from ._views import NotCopied, View, view_of
 
 _BLOCK_SIZES = (16, 32, 64, 128, 256)
 
@@ -160,7 +160,7 @@ def _releasing(owner: Any, handle: ctypes.c_void_p) -> Callable[[], Any]:
     return weakref.finalize(owner, lambda: release(handle) if os.getpid() == process else None)
 
 
-class Packed:
+class Packed(NotCopied):
     """A right-hand matrix that Session.pack has put on the device in the layouts that its kernels read.
 
     original: the array, which the host multiplies with where that is faster, or the device fails; its contents must stay as
@@ -195,7 +195,7 @@ class Packed:
         self.close()
 
 
-class PackedExperts:
+class PackedExperts(NotCopied):
     """The matrices of experts on a session's device, in the layout that its fastest kernel reads; made by Session.pack_experts for
     matmul_grouped with DeviceArrays.
 

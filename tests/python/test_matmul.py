@@ -303,6 +303,10 @@ class Sub(numpy.ndarray):
     pass
 
 
+class Masked(numpy.ma.MaskedArray):
+    pass
+
+
 @pytest.mark.parametrize("kind,match,arguments", [
     (ValueError, r"^a is 2 x 2 and b is 3 x 2: the inner sizes 2 and 3 differ$", {"b": numpy.ones((3, 2), "float32")}),
     (ValueError, r"the batches 2 and 3 do not fit", {"a": numpy.ones((2, 2, 2), "float32"), "b": numpy.ones((3, 2, 2), "float32")}),
@@ -315,6 +319,8 @@ class Sub(numpy.ndarray):
     (TypeError, "^a is complex64", {"a": F32.astype("complex64")}),
     (TypeError, r"^a is bool", {"a": F32 > 0}),
     (TypeError, "^a is a MaskedArray", {"a": numpy.ma.masked_array(F32, F32 > 0)}),
+    (TypeError, "^a is a Masked, whose mask", {"a": F32.view(Masked)}),
+    (TypeError, "^a is a MaskedArray", {"a": numpy.ma.masked_array(numpy.zeros((2, 2), numpy.dtype((bfloat16, 2))))}),
     (TypeError, "^a is a ndarray whose memory cannot be used", {"a": F32.astype("M8[s]")}),
     (TypeError, "^a is float32 and b is float16", {"b": F32.astype("float16")}),
     (TypeError, "^b is int32, which is none of float32, float16, bfloat16, int8, uint8$", {"b": F32.astype("int32")}),

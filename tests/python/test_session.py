@@ -1,5 +1,7 @@
 """Sessions, decisions and packed weights."""
+import copy
 import gc
+import pickle
 import threading
 
 import numpy
@@ -158,6 +160,21 @@ def test_products_at_the_same_time_have_arguments_of_their_own():
         assert pointers[3] in pointers[:3]
         plain.stop()
         plain.wait()
+
+
+def test_what_owns_handles_is_neither_copied_nor_pickled():
+    """A copy would free what the original uses."""
+    session, w = rt.Session(), rt.Quantized(bytes(34), k=32, n=1, format="q8_0")
+    packed = session.pack(numpy.eye(2, dtype="f4"), rows=(1,))
+    for owner in (session, packed):
+        for copied in (copy.copy, copy.deepcopy, pickle.dumps):
+            with pytest.raises(TypeError, match=f"^a {type(owner).__name__} cannot be copied or pickled"):
+                copied(owner)
+    for copied in (copy.deepcopy, pickle.dumps):
+        with pytest.raises(TypeError, match="^the memory of weights cannot be copied or pickled"):
+            copied(w)
+    assert (session.matmul(numpy.eye(2, dtype="f4"), packed) == numpy.eye(2)).all()
+    session.close()
 
 
 def test_packed_weights_are_released_with_their_object():

@@ -77,12 +77,24 @@ def test_weights_that_cannot_be_quantised(weights):
                              (weights * numpy.inf, ValueError, "^weights: the weight in row 0, column 0 .*finite")):
         with pytest.raises(kind, match=match):
             rt.quantize(bad)
+    for bad in (numpy.ma.masked_array(weights, weights > 0), weights.astype(">f4")):
+        with pytest.raises(TypeError, match="^weights is "):
+            rt.quantize(bad)
     for name, value in (("bits", 3), ("block", 33), ("zero_points", "left"), ("format", "q9")):
         options = {name: value}
         with pytest.raises(ValueError, match=f"^{name} is {value!r}; it is "):
             rt.quantize(weights, **options)
     with pytest.raises(TypeError, match="^dtype is 'int8'; it is one of float32, float16$"):
         rt.quantize(weights, dtype="int8")
+
+
+def test_weights_that_are_only_read_are_quantised(weights, tmp_path):
+    numpy.save(tmp_path / "w.npy", weights)
+    shown = weights.view()
+    shown.flags.writeable = False
+    x = numpy.ones((1, K), "float32")
+    for w in (numpy.load(tmp_path / "w.npy", mmap_mode="r"), shown):
+        assert (rt.matmul(x, rt.quantize(w)) == rt.matmul(x, rt.quantize(weights))).all()
 
 
 def test_gguf_files(tmp_path):
