@@ -1,7 +1,7 @@
 """scikit-learn's principal components over NumPy's products, of which rooftile.numpy_patch routes the large ones.
 
 Exit code 0: components, variances and scores are those of the float64 covariance, within bounds that are derived below, and
-products were routed, where NumPy lets `@` be replaced (before 2.0); 77: scikit-learn is not installed.
+products were routed; 77: scikit-learn is not installed.
                                                                                        scikit_pca.py [SAMPLES [FEATURES]]
 """
 import sys
@@ -40,8 +40,7 @@ def main(samples=4000, features=300, wanted=3):
     error = numpy.abs(scores - centred @ pca.components_.T.astype(numpy.float64)) / (magnitude * (features + samples + 4) * UNIT)
     print(f"components: smallest cosine {cosines.min():.7f}; largest error of its bound: variances {variances.max():.3f}, "
           f"scores {error.max():.3f}")
-    routed = patch.products > 0 or not hasattr(numpy, "set_numeric_ops")  # `@` stays NumPy's from 2.0 on
-    right = cosines.min() > 0.9999 and variances.max() <= 1 and error.max() <= 1 and routed
+    right = cosines.min() > 0.9999 and variances.max() <= 1 and error.max() <= 1 and patch.products > 0
     print("right" if right else "wrong")
     return 0 if right else 1
 

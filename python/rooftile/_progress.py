@@ -5,6 +5,8 @@ import re
 import sys
 from typing import Any, Callable, Optional, Tuple, Union
 
+from ._call import number_of
+
 Progress = Union[bool, Callable[[float, str], None]]
 
 _COLUMNS = 20
@@ -13,13 +15,13 @@ _SHOWN = re.compile(r"\[#*\.*\] (\d+) s left, (.*)")
 
 
 def seconds(budget: Union[str, float]) -> float:
-    """Seconds of a budget such as "60s", "3m" or "1h". Errors: ValueError.
+    """Seconds of a budget such as "60s", "3m" or "1h". Errors: ValueError, TypeError.
 
     >>> seconds("3m"), seconds(20)
     (180.0, 20.0)
     """
-    if isinstance(budget, (int, float)):
-        return float(budget)
+    if not isinstance(budget, str):
+        return number_of("budget", budget)
     found = re.fullmatch(r"(\d+(?:\.\d+)?)([smh])", budget)
     if found is None:
         raise ValueError(f"budget is {budget!r}; it is a time such as \"60s\", \"3m\" or \"1h\"")

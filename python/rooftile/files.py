@@ -99,7 +99,7 @@ def _half_or_single(dtype: Any) -> int:
 
 def _tensors(path: str) -> Dict[str, Dict[str, Any]]:
     import json  # here and below: importing the package takes less time without
-    listed = json.loads(run("gguf", path, "--json"))
+    listed = json.loads(run("gguf", "--json", "--", path))
     return {tensor["name"]: tensor for tensor in listed["tensors"]}
 
 

@@ -115,9 +115,12 @@ def _path(name: str, value: Any) -> Optional[bytes]:
     if value is None:
         return None
     try:
-        return os.fsencode(value)
+        encoded = os.fsencode(value)
     except TypeError:
         raise TypeError(f"{name} is a {type(value).__name__}; it is text") from None
+    if b"\0" in encoded:
+        raise ValueError(f"{name} is {value!r}, which has a null character")
+    return encoded
 
 
 class Session(NotCopied):

@@ -65,12 +65,12 @@ def tune(shapes: Union[str, Iterable[Problem], None] = None, budget: Union[str, 
     database, device: as for Session.
 
     Ctrl-C keeps what is measured and raises KeyboardInterrupt when the child has ended; the next run goes on from there.
-    Errors: ValueError for shapes or a budget that is not one, Error where nothing can be tuned.
+    Errors: ValueError and TypeError for shapes or a budget that is not one, Error where nothing can be tuned.
     """
     import tempfile
     whole = seconds(budget)
     with tempfile.TemporaryDirectory() as folder:
-        arguments = ["tune", "--budget", budget if isinstance(budget, str) else f"{budget:g}s"]
+        arguments = ["tune", "--budget", budget if isinstance(budget, str) else f"{whole:g}s"]
         file = os.path.join(folder, "shapes.csv")
         if isinstance(shapes, str):
             arguments += ["--set", shapes]

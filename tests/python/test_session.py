@@ -54,6 +54,9 @@ def test_errors_have_the_library_s_message_and_status():
         with pytest.raises(rt.Error, match="float64 sums, which the device tier does not compute") as caught:
             session.matmul(eye, eye, tier="device", precision="exact64")
         assert caught.value.status == 2 and not isinstance(caught.value, ValueError)
+    for name in ("database", "device"):
+        with pytest.raises(ValueError, match=f"^{name} is .*null character"):
+            rt.Session(**{name: "a\0b"})
     for use in (lambda: session.matmul(eye, eye), lambda: session.matmul(eye, eye, alpha=2), lambda: session.explain(eye, eye),
                 session.last_decision, session.flush, session.__enter__, lambda: session.pack(eye, (1,))):
         with pytest.raises(ValueError, match="the session is closed"):

@@ -9,6 +9,7 @@ import sys
 import threading
 import time
 
+import numpy
 import pytest
 import rooftile as rt
 from rooftile import _progress, ipython, tools
@@ -160,6 +161,9 @@ def test_bad_arguments_are_named():
             rt.tune(shapes, "1s", False)
     with pytest.raises(ValueError, match="^budget is 'soon'"):
         rt.tune("llm", "soon")
+    for budget in (None, b"60s"):
+        with pytest.raises(TypeError, match=f"^budget is {budget!r}; it is a number"):
+            rt.tune("llm", budget)
 
 
 def test_the_program_is_missing(monkeypatch):
@@ -237,4 +241,4 @@ def test_every_chart_is_a_section_of_the_page(database):
 
 
 def test_budgets():
-    assert _progress.seconds("1.5m") == 90 and _progress.seconds(3) == 3.0 and tools._row((1, 2, 3, 1)).startswith("1,2,3,1,0,1")
+    assert _progress.seconds("1.5m") == 90 and _progress.seconds(3) == _progress.seconds(numpy.int64(3)) == 3.0 and tools._row((1, 2, 3, 1)).startswith("1,2,3,1,0,1")

@@ -97,7 +97,7 @@ def test_weights_that_are_only_read_are_quantised(weights, tmp_path):
         assert (rt.matmul(x, rt.quantize(w)) == rt.matmul(x, rt.quantize(weights))).all()
 
 
-def test_gguf_files(tmp_path):
+def test_gguf_files(tmp_path, monkeypatch):
     w = numpy.random.default_rng(4).standard_normal((64, 3)).astype("float32")
     numpy.save(tmp_path / "w.npy", w)
     run("quantize", str(tmp_path / "w.npy"), "-o", str(tmp_path / "w"), "--format", "q8_0")
@@ -109,6 +109,9 @@ def test_gguf_files(tmp_path):
     with pytest.raises(KeyError, match="w.gguf has no tensor 'wieght'; similar: weight"):
         file["wieght"]
     assert "other" not in file and file.get(3) is None
+    (tmp_path / "w.gguf").rename(tmp_path / "--help")
+    monkeypatch.chdir(tmp_path)
+    assert list(rt.GgufFile("--help")) == ["weight"]
     (tmp_path / "w.gguf").write_bytes(b"GGUF")
     with pytest.raises(TypeError, match="^path is a int; it is text$"):
         rt.GgufFile(3)
