@@ -2,7 +2,7 @@
 import ctypes
 from typing import Any, Dict, Tuple
 
-from ._abi import BF16, F16, F32, I8, I32, ITEM_SIZES, U8, check_type
+from ._abi import BF16, F16, F32, I8, I32, ITEM_SIZES, TYPE_NAMES, U8, check_type
 from ._shapes import contiguous_strides
 
 # DLDeviceType of memory that the processor can read: kDLCPU, kDLCUDAHost, kDLROCMHost, kDLCUDAManaged.
@@ -66,6 +66,9 @@ def from_dlpack(x: Any, name: str) -> Tuple[int, int, Tuple[int, ...], Tuple[int
     try:
         capsule = x.__dlpack__()
     except (BufferError, RuntimeError, ValueError) as error:
+        held = str(getattr(x, "dtype", ""))
+        if held and held.rsplit(".", 1)[-1] not in TYPE_NAMES:  # such as PyTorch's bool, which it does not hand over
+            check_type(name, None, f"is {held}")
         raise ValueError(f"{name} is a {type(x).__name__} that is not handed over: {error}") from None
     try:
         owner = _Owner(capsule)

@@ -6,7 +6,7 @@ from . import _abi
 from ._program import about, run
 from ._result import numpy_module
 from ._shapes import count, text
-from ._views import check_no_mask
+from ._views import check_no_mask, view_of
 from .errors import Error
 from .weights import Quantized, check_blocks
 
@@ -27,10 +27,10 @@ def _float32_matrix(weights: Any) -> Any:
     if isinstance(weights, numpy.ndarray) or not hasattr(weights, "__dlpack__"):  # read-only arrays are not handed over
         matrix = numpy.asarray(weights)
     else:
-        try:
-            matrix = numpy.from_dlpack(weights)
-        except (BufferError, RuntimeError, ValueError) as error:
-            raise ValueError(f"weights is a {type(weights).__name__} that is not handed over: {error}") from None
+        kind = view_of(weights, "weights").type
+        if kind != _abi.F32:
+            raise TypeError(f"weights is {_abi.TYPE_NAMES[kind]}; it has to be float32")
+        matrix = numpy.from_dlpack(weights)
     if matrix.dtype != numpy.float32:
         raise TypeError(f"weights is {matrix.dtype}; it has to be float32")
     if matrix.ndim not in (2, 3):

@@ -41,6 +41,22 @@ def test_tensors_that_need_gradients_are_refused():
         rt.matmul(x.detach(), x.detach(), out=x)
 
 
+def test_types_that_pytorch_does_not_hand_over_are_named():
+    x = torch.rand(2, 2)
+    for bad in (x > 0, x.to(torch.complex64).conj(), torch.quantize_per_tensor(x, 0.1, 0, torch.qint8)):
+        with pytest.raises(TypeError, match=f"^a is {bad.dtype}, which is none of float32"):
+            rt.matmul(bad, x)
+
+
+def test_tensors_are_quantised():
+    w = torch.rand(32, 3)
+    assert (rt.matmul(torch.eye(32), rt.quantize(w)).numpy() == rt.matmul(numpy.eye(32, dtype="f4"), rt.quantize(w.numpy()))).all()
+    with pytest.raises(TypeError, match="^weights is bfloat16; it has to be float32"):
+        rt.quantize(w.bfloat16())
+    with pytest.raises(ValueError, match="^weights is a Parameter that is not handed over"):
+        rt.quantize(torch.nn.Parameter(w))
+
+
 def test_tensors_whose_memory_has_other_signs_are_refused():
     x = torch.full((2, 2), 1 + 2j, dtype=torch.complex64).conj().imag
     assert x.is_neg()
