@@ -4,16 +4,20 @@ import math
 from typing import Any, List, NamedTuple, Optional, Tuple, Union
 
 from . import _abi
-from ._abi import BF16, F16, F32, I8, I32, RESULTS, TYPE_NAMES, U8
+from ._abi import BF16, F16, F32, I8, I32, ITEM_SIZES, RESULTS, TYPE_NAMES, U8
 from ._layout import Operand, as_stored, operand_of, place_batch
 from ._result import new_result
-from ._shapes import Shape, broadcast, count, overlaps_itself, text
+from ._shapes import Shape, broadcast, contiguous_strides, count, overlaps_itself, text
 from ._views import View, of_bytes, operand_view, type_of, view_of
 from .epilogue import Epilogue, epilogue_args, epilogue_of
 from .weights import Packed, Quantized
 
 # The defaults of alpha and kappa, which the short way knows by identity.
 ONE, ZERO = 1.0, 0.0
+
+
+# The address of a result that is not computed: beyond all memory, so that it overlaps nothing.
+_NOWHERE = 1 << 56
 
 
 class Options(NamedTuple):
@@ -194,8 +198,9 @@ def view_of_b(b: Any, dtype: Optional[int]) -> Union[View, Quantized]:
     return b if isinstance(b, Quantized) else operand_view(b, "b", dtype)
 
 
-def begin_call(a: Any, va: View, vb: Union[View, Quantized], shapes: Shapes, out: Any, o: Options) -> Tuple[Call, View]:
-    """The call without operands, and the memory of its result, which holds c. Where there is nothing to compute, args.batch is 0."""
+def begin_call(a: Any, va: View, vb: Union[View, Quantized], shapes: Shapes, out: Any, o: Options,
+               computes: bool = True) -> Tuple[Call, View]:
+    """The call without operands, and the memory of its result. Where there is nothing to compute, args.batch is 0."""
     dtype, wanted = dtype_of(o), None if o.dtype_out is None else type_of("dtype_out", o.dtype_out, RESULTS)
     # uint16 memory of the result holds what it is asked to be, else what the operands hold.
     held = wanted if wanted in (F16, BF16) else dtype if dtype is not None else va.type
@@ -215,7 +220,9 @@ def begin_call(a: Any, va: View, vb: Union[View, Quantized], shapes: Shapes, out
 
     call = _begin(va, vb, shapes, o)
     call.args.beta, call.args.type_c = beta, kind
-    if given is None:
+    if given is None and not computes:
+        given = View(_NOWHERE, kind, shapes.seen, contiguous_strides(shapes.seen, ITEM_SIZES[kind]), False, None)
+    elif given is None:
         call.result, given = new_result(shapes.seen, kind, a)
     else:
         call.result, call.is_given = out, True
@@ -229,8 +236,8 @@ def dtype_of(o: Options) -> Optional[int]:
     return None if o.dtype is None else type_of("dtype", o.dtype)
 
 
-def call_of(a: Any, b: Any, out: Any, o: Options) -> Call:
-    """Everything that rooftile_gemm needs for alpha * a @ b + beta * c. Errors: ValueError, TypeError, MemoryError."""
+def call_of(a: Any, b: Any, out: Any, o: Options, computes: bool = True) -> Call:
+    """Everything that rooftile_gemm needs for alpha * a @ b + beta * c. computes: False where it is only explained. Errors: ValueError, TypeError, MemoryError."""
     packed, b = (b, b.original) if isinstance(b, Packed) else (None, b)
     va = operand_view(a, "a", dtype_of(o))
     vector_a = len(va.shape) == 1
@@ -243,7 +250,7 @@ def call_of(a: Any, b: Any, out: Any, o: Options) -> Call:
         vb = _promoted(vb, "b", 1)
         check_types(va.type, vb.type)
     shapes = _shapes(va, vb.shape, vector_a, vector_b)
-    call, given = begin_call(a, va, vb, shapes, out, o)
+    call, given = begin_call(a, va, vb, shapes, out, o, computes)
     if call.args.batch == 0:
         return call
     target = _as_matrices(given, shapes, vector_a)

@@ -99,12 +99,12 @@ def _decision(d: _abi.Decision) -> Decision:
 
 def _shape_as_array(x: Any, name: str) -> Any:
     """A shape, such as (2, 3), as an array of float32 that takes no memory and is not read. Anything else as it is."""
-    if not (isinstance(x, tuple) and all(isinstance(size, int) for size in x)):
+    if not (isinstance(x, tuple) and all(hasattr(size, "__index__") for size in x)):
         return x
     numpy = numpy_module()
     if numpy is None:
         raise Error("explaining shapes needs NumPy; give arrays")
-    sizes_of(name, x)
+    x = tuple(sizes_of(name, x))
     try:
         return numpy.lib.stride_tricks.as_strided(numpy.zeros(1, "float32"), x, contiguous_strides(x, 4), writeable=False)
     except (ValueError, OverflowError) as error:
@@ -258,7 +258,7 @@ class Session(NotCopied):
         ...     session.explain((64, 32), (32, 16)).reason
         'forced'
         """
-        call = call_of(_shape_as_array(a, "a"), _shape_as_array(b, "b"), None, Options(**options))
+        call = call_of(_shape_as_array(a, "a"), _shape_as_array(b, "b"), None, Options(**options), computes=False)
         if call.args.batch == 0:
             raise ValueError("the result has a size of 0, so there is nothing to explain")
         decision = _abi.Decision()

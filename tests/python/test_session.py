@@ -34,6 +34,11 @@ def test_guard_and_decision():
             session.explain((2, 3), (2, 3))
         with pytest.raises(ValueError, match="nothing to explain"):
             session.explain((0, 3), (3, 3))
+        # Products that memory does not hold, of sizes that NumPy has computed; c is not read either.
+        large = tuple(numpy.array([500_000, 500_000]))
+        assert session.explain(large, large, tier="host1").tier == "host1"
+        wide = numpy.broadcast_to(numpy.float32(1), large)
+        assert session.explain(large, large, c=wide, beta=2, tier="host1").tier == "host1"
 
 
 def test_defaults_of_a_session():
