@@ -147,11 +147,11 @@ def _checked(view: View, name: str, shapes: Shapes, kind: int) -> None:
 
 
 def place_result(call: Call, out: View, row_major: bool, keeps: bool) -> Operand:
-    """The memory that the library writes: out itself, or a copy where no leading dimension can say out's strides. keeps: what out
-    holds is needed."""
+    """The memory that the library writes: out itself, or a copy where no leading dimension can say out's strides, or where its
+    matrices interleave in a way that no stride can say. keeps: what out holds is needed."""
     stored = as_stored(out)
     call.target = out
-    if stored is None or (stored.by_columns and row_major):
+    if stored is None or (stored.by_columns and row_major) or stored.interleaves():
         computed = out.copied() if keeps else of_bytes(bytearray(out.nbytes), out.type, out.shape)
         call.copy_back, call.target = (out, computed), computed
         stored = Operand(computed, max(out.shape[-1], 1), False)

@@ -1,8 +1,8 @@
 """A view as matrices with leading dimensions, the way the C ABI takes operands."""
 import ctypes
-from typing import Any, Optional
+from typing import Any, Optional, Tuple
 
-from ._shapes import Shape, offsets, repeated_strides, single_stride
+from ._shapes import Shape, count, offsets, overlaps_itself, repeated_strides, single_stride
 from ._views import View
 
 
@@ -32,6 +32,29 @@ class Operand:
     def __init__(self, view: View, ld: int, by_columns: bool) -> None:
         self.view, self.ld, self.by_columns = view, ld, by_columns
 
+    def lines(self) -> Tuple[int, int]:
+        """How many rows (columns) a matrix has in memory, and their length in elements."""
+        rows, columns = self.view.shape[-2:]
+        return (columns, rows) if self.by_columns else (rows, columns)
+
+    def lie_apart(self, step: int, members: int) -> bool:
+        """Whether matrices this many bytes apart lie behind each other, or side by side in the rows of one: what a stride can say of
+        matrices C."""
+        lines, length = self.lines()
+        if step % self.view.itemsize:
+            return False
+        step //= self.view.itemsize
+        return step >= lines * self.ld or (length <= step <= self.ld // members + length and (members - 1) * step + length <= self.ld)
+
+    def interleaves(self) -> bool:
+        """Whether bytes between the elements of a matrix may belong to another one, and no stride says so."""
+        batch, strides = self.view.shape[:-2], self.view.strides[:-2]
+        one = single_stride(batch, strides)
+        if 0 in batch or one is not None and self.lie_apart(one, count(batch)):
+            return False
+        lines, length = self.lines()
+        return overlaps_itself(batch, strides, max((lines - 1) * self.ld + length, 0) * self.view.itemsize)
+
 
 def as_stored(view: View) -> Optional[Operand]:
     """The operand without a copy, or None where no leading dimension can say its strides, or it is not aligned."""
@@ -60,9 +83,10 @@ def place_batch(args: Any, name: str, operand: Operand, batch: Shape) -> Any:
     strides = repeated_strides(view.shape[:-2], view.strides[:-2], batch)
     setattr(args, name, view.address or None)
     setattr(args, "ld" + name, operand.ld)
-    lines = view.shape[-1] if operand.by_columns else view.shape[-2]
+    lines, _ = operand.lines()
     one = single_stride(batch, strides)
-    if one is not None and (one == 0 and name != "c" or one >= lines * operand.ld * view.itemsize):
+    if one is not None and (one == 0 and name != "c" or one >= lines * operand.ld * view.itemsize
+                            or name == "c" and operand.lie_apart(one, count(batch))):
         setattr(args, "stride_" + name, one // view.itemsize)
         return view
     if len(batch) == 0 or all(size == 1 for size in batch):

@@ -84,6 +84,24 @@ def test_batches_are_repeated_as_in_numpy(batch_a, batch_b):
         close(out, a, b)
 
 
+@pytest.mark.parametrize("batch", [(3,), (2, 3), (3, 1)])
+def test_results_side_by_side_in_the_rows_of_one_matrix(monkeypatch, batch):
+    """As the heads of an attention are, by rows and by columns."""
+    from rooftile import _views
+    a, b = operands(4, 5, 6, batch, batch)
+    by_rows = numpy.full((*batch[:-1], 4, batch[-1], 5), numpy.nan, "float32").swapaxes(-3, -2)
+    by_columns = numpy.full((*batch[:-1], 5, batch[-1], 4), numpy.nan, "float32").swapaxes(-3, -2).swapaxes(-1, -2)
+    for out in (by_rows, by_columns, by_rows[..., ::-1, :, :]):
+        assert rt.matmul(a, b, out=out, bias=numpy.ones(5, "float32")) is out
+        close(out - 1, a, b)
+        rt.matmul(a, b, out=out, beta=1)
+        close((out - 1) / 2, a, b)
+    if len(batch) == 1:
+        monkeypatch.setattr(_views.View, "copied", None)
+        rt.matmul(a, b, out=by_rows)
+        rt.matmul(a, b, out=by_columns)
+
+
 def test_overlapping_windows_are_a_batch():
     signal = numpy.arange(40, dtype="float32")
     windows = numpy.lib.stride_tricks.as_strided(signal, (6, 4, 5), (8, 20, 4), writeable=False)
