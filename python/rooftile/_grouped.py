@@ -115,7 +115,7 @@ def grouped_call_of(a: Any, b: Any, rows: Any, experts: Any, out: Any, status: A
     given_columns = {name: view_of(x, name).shape for name, x in (("column_scale", after.column_scale), ("bias", o.bias))
                      if x is not None}
     groups.stride_columns = columns_of_experts(given_columns, n, count)
-    structure = epilogue_args(after, o.bias, shape, stored, call.keep, count)
+    structure = epilogue_args(after, o.bias, shape, stored, call.keep, count, call.source is not None)
     if structure is not None:
         args.epilogue = ctypes.addressof(structure)
     return GroupedCall(call, groups)

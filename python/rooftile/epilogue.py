@@ -80,12 +80,13 @@ def _set_bias(args: _abi.Epilogue, bias: Any, m: int, n: int, experts: int, keep
     args.bias = _address(view, keep)
 
 
-def _set_residual(args: _abi.Epilogue, residual: Any, shape: Shape, out: Operand, keep: List[Any]) -> None:
+def _set_residual(args: _abi.Epilogue, residual: Any, shape: Shape, out: Operand, changes: bool, keep: List[Any]) -> None:
     view = view_of(residual, "residual")
     if view.shape != shape:
         raise ValueError(f"residual is {text(view.shape)}; it has to have the result's shape, {text(shape)}")
     ld = row_stride(view)
-    if ld is None or out.by_columns or len(shape) > 2 or view.address % 4:
+    in_place = view.address == out.view.address
+    if ld is None or out.by_columns or len(shape) > 2 or view.address % 4 or (in_place and changes):
         view = (transposed(view) if out.by_columns else view).copied()
         ld = max(shape[-2] if out.by_columns else shape[-1], 1)
     args.residual, args.ld_residual = view.address, ld
@@ -106,11 +107,11 @@ def columns_of_experts(shapes: Dict[str, Shape], n: int, experts: int) -> int:
 
 
 def epilogue_args(epilogue: Epilogue, bias: Any, shape: Shape, out: Operand, keep: List[Any],
-                  experts: int = 0) -> Optional[_abi.Epilogue]:
+                  experts: int = 0, changes: bool = False) -> Optional[_abi.Epilogue]:
     """The C ABI's structure for a result of this shape (two dimensions or more), or None where there is nothing to do.
 
     keep: gets what must stay alive during the call. experts: of a grouped product, whose column_scale and bias may have a row for
-    each (columns_of_experts)."""
+    each (columns_of_experts). changes: the memory of out gets other values (those of c) before the call."""
     parts = (bias, epilogue.row_scale, epilogue.column_scale, epilogue.residual, epilogue.clamp)
     if epilogue.activation == "none" and all(part is None for part in parts):
         return None
@@ -123,7 +124,7 @@ def epilogue_args(epilogue: Epilogue, bias: Any, shape: Shape, out: Operand, kee
     if bias is not None:
         _set_bias(args, bias, m, n, experts, keep)
     if epilogue.residual is not None:
-        _set_residual(args, epilogue.residual, shape, out, keep)
+        _set_residual(args, epilogue.residual, shape, out, changes, keep)
     if epilogue.clamp is not None:
         args.set_clamp(epilogue.clamp)
     keep.append(args)

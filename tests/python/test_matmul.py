@@ -307,6 +307,9 @@ def test_epilogue(order):
     numpy.testing.assert_allclose(rt.matmul(a, b, bias=other), product + other, atol=1e-5)
     numpy.testing.assert_allclose(rt.matmul(a, b, bias=bias[::-1][None], epilogue="silu"),
                                   (product + bias[::-1]) / (1 + numpy.exp(-product - bias[::-1])), atol=1e-5)
+    out = numpy.array(residual, order=order)
+    rt.matmul(a, b, out=out, c=numpy.full((3, 5), 7, "float32"), epilogue=rt.Epilogue(residual=out))
+    numpy.testing.assert_allclose(out, product + 7 + residual, atol=1e-5)
     stack = numpy.stack([a, 2 * a])
     residuals = numpy.stack([residual, 2 * residual])
     for out in (None, numpy.empty((2, 3, 5), "float32"), numpy.empty((2, 5, 3), "float32").swapaxes(1, 2)):
