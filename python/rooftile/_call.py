@@ -237,7 +237,9 @@ def dtype_of(o: Options) -> Optional[int]:
 
 
 def call_of(a: Any, b: Any, out: Any, o: Options, computes: bool = True) -> Call:
-    """Everything that rooftile_gemm needs for alpha * a @ b + beta * c. computes: False where it is only explained. Errors: ValueError, TypeError, MemoryError."""
+    """Everything that rooftile_gemm needs for alpha * a @ b + beta * c. Errors: ValueError, TypeError, MemoryError.
+
+    computes: False where it is only explained."""
     packed, b = (b, b.original) if isinstance(b, Packed) else (None, b)
     va = operand_view(a, "a", dtype_of(o))
     vector_a = len(va.shape) == 1
