@@ -82,10 +82,19 @@ std::string commands(const CLI::App& app) {
   return text;
 }
 
-/// The text of a table's cell without marks: "[tiers](score.md)" becomes "tiers".
+/// The text of a table's cell without marks: "[tiers](score.md)" becomes "tiers", and
+/// "[how](score.md)", which says nothing without its link, the page's name.
 std::string plain_cell(std::string_view cell) {
+  constexpr std::string_view kHow = "[how](";
   std::string text;
   for (std::size_t i = 0; i < cell.size(); ++i) {
+    if (cell.substr(i).starts_with(kHow)) {
+      const std::size_t end = std::min(cell.find(')', i), cell.size());
+      const std::string_view page = cell.substr(i + kHow.size(), end - i - kHow.size());
+      text += fmt::format("docs/{}", page.substr(0, page.find('#')));
+      i = end;
+      continue;
+    }
     if (cell[i] == '`' || cell[i] == '[') continue;
     if (cell[i] == ']' && cell.substr(i).starts_with("](")) {
       i = std::min(cell.find(')', i), cell.size());
