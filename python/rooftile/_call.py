@@ -79,6 +79,17 @@ def number_of(name: str, value: Any) -> float:
         raise TypeError(f"{name} is {value!r}; it is a number") from None
 
 
+_BEYOND_FLOAT32 = 2.0**128 - 2.0**103  # the smallest number that rounds to infinity
+
+
+def scalar_of(name: str, value: Any) -> float:
+    """alpha or beta, which are float32. Errors: TypeError, and ValueError for a finite number that float32 does not reach."""
+    number = number_of(name, value)
+    if math.isfinite(number) and abs(number) >= _BEYOND_FLOAT32:
+        raise ValueError(f"{name} is {number:g}, beyond the range of float32")
+    return number
+
+
 def _promoted(view: View, name: str, axis: int) -> View:
     """A vector as a matrix of one row (a, axis 0) or one column (b, axis 1), as NumPy does."""
     if len(view.shape) == 0:
@@ -162,7 +173,7 @@ def place_result(call: Call, out: View, row_major: bool, keeps: bool) -> Operand
 def _begin(a: View, b: Union[View, Quantized], shapes: Shapes, o: Options) -> Call:
     tier = _abi.enumerator("tier", _abi.TIERS, o.tier)
     m, n = shapes.whole[-2:]
-    args = _abi.GemmArgs(type=a.type, m=m, n=n, k=a.shape[-1], batch=max(count(shapes.batch), 1), alpha=number_of("alpha", o.alpha),
+    args = _abi.GemmArgs(type=a.type, m=m, n=n, k=a.shape[-1], batch=max(count(shapes.batch), 1), alpha=scalar_of("alpha", o.alpha),
                          tier=tier)
     call = Call(args)
     precision, kappa = _abi.enumerator("precision", _abi.PRECISIONS, o.precision), number_of("kappa", o.kappa)
@@ -207,7 +218,7 @@ def begin_call(a: Any, va: View, vb: Union[View, Quantized], shapes: Shapes, out
     given = None if out is None else view_of(out, "out", held, writable=True)
     source = None if o.c is None or o.c is out else view_of(o.c, "c", held)
     kind = _type_out(wanted, va, given or source, isinstance(vb, Quantized))
-    beta = number_of("beta", o.beta) if o.beta is not None else 0.0 if o.c is None else 1.0
+    beta = scalar_of("beta", o.beta) if o.beta is not None else 0.0 if o.c is None else 1.0
     if beta != 0 and given is None and source is None:
         raise ValueError("beta needs c, or out to read from")
     if o.c is not None and beta == 0:

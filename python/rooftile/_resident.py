@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Any, Dict, List, Tuple, Union
 
 from . import _abi
 from ._abi import ITEM_SIZES, TYPE_NAMES
-from ._call import Options, check_types, number_of
+from ._call import Options, check_types, number_of, scalar_of
 from ._shapes import Shape, broadcast, contiguous_strides, count, repeated_strides, single_stride, text
 from ._views import operand_view, type_of
 from .device_array import DeviceArray, Memory, uploaded
@@ -142,12 +142,12 @@ def _result_of(session: "Session", x: DeviceArray, quantized: bool, shape: Shape
 def begin_resident(session: "Session", x: DeviceArray, quantized: bool, shape: Shape, out: Any,
                    o: Options) -> Tuple[DeviceArray, _abi.GemmArgs, List[Any]]:
     """The result, the call without operands and batch, and what must stay alive until a list has copied it."""
-    beta = number_of("beta", o.beta) if o.beta is not None else 0.0 if o.c is None else 1.0
+    beta = scalar_of("beta", o.beta) if o.beta is not None else 0.0 if o.c is None else 1.0
     if out is None and o.c is None and beta != 0:
         raise ValueError("beta needs out to read from")
     result = _result_of(session, x, quantized, shape, out, o)
     args = _abi.GemmArgs(type=x.type, type_c=result.type, m=shape[-2], n=shape[-1], k=x.shape[-1], batch=1,
-                         alpha=number_of("alpha", o.alpha), beta=beta, tier=_abi.enumerator("tier", _abi.TIERS, o.tier))
+                         alpha=scalar_of("alpha", o.alpha), beta=beta, tier=_abi.enumerator("tier", _abi.TIERS, o.tier))
     guard = _abi.Guard(precision=_abi.enumerator("precision", _abi.PRECISIONS, o.precision), kappa=number_of("kappa", o.kappa))
     if guard.precision or guard.kappa:
         args.guard = ctypes.addressof(guard)

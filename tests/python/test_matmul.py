@@ -361,6 +361,7 @@ class Masked(numpy.ma.MaskedArray):
     (TypeError, "^dtype_out is 'int8'; it is one of float32, float16, bfloat16, int32$", {"dtype_out": "int8"}),
     (TypeError, "^alpha is '2'; it is a number$", {"alpha": "2"}),
     (ValueError, "^alpha is a number beyond the range", {"alpha": 10**400}),
+    (ValueError, "^alpha is -1e[+]300, beyond the range of float32$", {"alpha": -1e300}),
     (TypeError, "^a is float32 and dtype float16; dtype says what uint16 memory holds", {"dtype": "float16"}),
     (ValueError, "^bias is 3; it has to be", {"bias": numpy.ones(3, "float32")}),
     (TypeError, "^bias is float64, which is not float32$", {"bias": numpy.ones(2)}),
