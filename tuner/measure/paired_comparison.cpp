@@ -34,7 +34,8 @@ std::optional<double> sign_confidence(std::size_t faster_pairs, std::size_t pair
 
 PairedComparison compare_in_pairs(const std::function<std::optional<PairTime>()>& time_stored,
                                   const std::function<std::optional<PairTime>()>& time_challenger,
-                                  const std::function<bool()>& stop) {
+                                  const std::function<bool()>& stop,
+                                  const std::function<void()>& pause) {
   PairedComparison comparison;
   const auto timed = [&](const std::function<std::optional<PairTime>()>& time) {
     return stop() ? std::nullopt : time();
@@ -52,8 +53,10 @@ PairedComparison compare_in_pairs(const std::function<std::optional<PairTime>()>
       if (challenger) stored = timed(time_stored);
     }
     if (!stored || !challenger) break;
-    if ((stored->disturbed || challenger->disturbed) && disturbed < kMostDisturbedPairs) {
+    const bool slowed = stored->slowed() && challenger->slowed();
+    if ((stored->disturbed || challenger->disturbed || slowed) && disturbed < kMostDisturbedPairs) {
       ++disturbed;
+      if (slowed) pause();
       continue;
     }
     comparison.stored.push_back(*stored);

@@ -1,7 +1,9 @@
 #include "tuner/stored/kernel_comparison.h"
 
 #include <algorithm>
+#include <chrono>
 #include <iterator>
+#include <thread>
 #include <vector>
 
 #include "core/numbers/statistics.h"
@@ -19,20 +21,30 @@ void set_medians(const std::vector<PairTime>& times, TimedKernel& kernel) {
   kernel.pack_ns = median_of(&PairTime::pack_ns);
 }
 
+/// A neighbour on the same processor keeps it for seconds.
+void pause(const std::function<bool()>& over) {
+  constexpr int kSlices = 5;
+  constexpr std::chrono::milliseconds kSlice(50);
+  for (int i = 0; i < kSlices && !over(); ++i) std::this_thread::sleep_for(kSlice);
+}
+
 }  // namespace
 
 KernelComparison compare_kernels(CandidateRunner& runner, const Problem& problem,
                                  const Variant& stored, const Variant& challenger,
-                                 const TimeOptions& options, const std::function<bool()>& over) {
-  const auto timed = [&](const Variant& variant) -> std::optional<PairTime> {
+                                 const TimeOptions& options, const std::function<bool()>& over,
+                                 const UsualTimes& usual) {
+  const auto timed = [&](const Variant& variant, double usual_ns) -> std::optional<PairTime> {
     const auto reply = runner.time(variant, problem, options);
     if (!reply) return std::nullopt;
     return PairTime{.kernel_ns = median(reply->kernel_ns),
                     .pack_ns = reply->pack_ns,
-                    .disturbed = 2 * reply->noisy >= std::ssize(reply->kernel_ns)};
+                    .disturbed = 2 * reply->noisy >= std::ssize(reply->kernel_ns),
+                    .usual_ns = usual_ns};
   };
-  const PairedComparison paired =
-      compare_in_pairs([&] { return timed(stored); }, [&] { return timed(challenger); }, over);
+  const PairedComparison paired = compare_in_pairs(
+      [&] { return timed(stored, usual.stored_ns); },
+      [&] { return timed(challenger, usual.challenger_ns); }, over, [&] { pause(over); });
   KernelComparison comparison = {.verdict = paired.verdict,
                                  .stored = {.variant = stored},
                                  .challenger = {.variant = challenger},

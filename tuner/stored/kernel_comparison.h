@@ -26,10 +26,17 @@ struct KernelComparison {
 /// shares of kernel and packing, which may have been timed with operands packed before.
 void store_total(const TimedKernel& kernel, double level, WinnerRecord& record);
 
+/// Total times of both kernels that this run has measured before, as CandidateRunner::time returns
+/// them; 0: unknown.
+struct UsualTimes {
+  double stored_ns = 0, challenger_ns = 0;
+};
+
 /// Compares the total times of both kernels by compare_in_pairs(). over() is asked before every
-/// measurement.
+/// measurement. While both take longer than usual it waits, for 3 s in all.
 KernelComparison compare_kernels(CandidateRunner& runner, const Problem& problem,
                                  const Variant& stored, const Variant& challenger,
-                                 const TimeOptions& options, const std::function<bool()>& over);
+                                 const TimeOptions& options, const std::function<bool()>& over,
+                                 const UsualTimes& usual = {});
 
 }  // namespace rooftile
