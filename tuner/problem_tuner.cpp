@@ -282,10 +282,6 @@ void ProblemTuner::describe(const WinnerRecord& winner, const OutcomeRecord& out
 
 void ProblemTuner::compare(double start_s, double seconds) {
   const auto share = [&](double part) { return until(start_s + part * seconds); };
-  // Too short a time then costs the comparison, and not the best kernel.
-  if (const std::vector<const Candidate*> order = search_->preferred();
-      !order.empty() && certificate_s(*search_, costs_, order.front()->variant) <= seconds)
-    certified(order.front()->variant);
   try_suspects(*search_, share(kSuspectsShare));
   if (search_->packing_matters())
     run_finals(*search_, Objective::kPrepacked, share(kPrepackedFinalsShare));
