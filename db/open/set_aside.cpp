@@ -53,8 +53,7 @@ fs::path set_aside(const fs::path& path, int wait_ms, const std::function<bool()
   if (lock.error() == EWOULDBLOCK)
     fail(ErrorCode::kDatabase,
          "{} is damaged and cannot be renamed: another program holds a lock on {}; try again when "
-         "it "
-         "has ended, or move the file away yourself",
+         "it has ended, or move the file away yourself",
          path.string(), folder.string());
   if (lock.error() != 0)
     fail(ErrorCode::kIo, "cannot lock the folder {}: {}; check its permissions", folder.string(),

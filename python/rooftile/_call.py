@@ -15,7 +15,6 @@ from .weights import Packed, Quantized
 # The defaults of alpha and kappa, which the short way knows by identity.
 ONE, ZERO = 1.0, 0.0
 
-
 # The address of a result that is not computed: beyond all memory, so that it overlaps nothing.
 _NOWHERE = 1 << 56
 

@@ -98,7 +98,7 @@ TEST_F(ProcessesTest, DamageFoundByAllIsSetAsideOnce) {
   }
 }
 
-// Of the slow process below; SQLite takes no context with its system calls.
+// What slow_open() needs. They are global because SQLite calls it with a file's name only.
 std::string slow_name;
 Signal* slow_opened = nullptr;
 Signal* slow_continues = nullptr;
@@ -143,7 +143,7 @@ TEST_F(ProcessesTest, AFileIsNotSetAsideWhileAnotherProcessIsOpeningIt) {
   EXPECT_THAT(set_aside(), ElementsAre(hash_hex(damaged_database(""))));
 }
 
-TEST_F(ProcessesTest, AFolderThatAnotherProgramLocksForEverHangsNobody) {
+TEST_F(ProcessesTest, OpeningEndsWhereAnotherProgramLocksTheFolderForEver) {
   Store(file()).candidate_id(example_candidate("h"));
   const int folder = ::open(folder_.path().c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   ASSERT_EQ(::flock(folder, LOCK_EX), 0);
