@@ -26,6 +26,9 @@ constexpr std::size_t kRanked = 3;  // Certified kernels in a list, besides defa
 // with operands packed before are left out where packing hardly matters.
 constexpr double kSuspectsShare = 0.05, kPrepackedFinalsShare = 0.15, kFinalsShare = 0.5,
                  kCertificatesShare = 0.55;
+constexpr double kCertificateMargin = 1.1;  // Of its expected time.
+// Waits of finish() while the machine is slowed, and their share of its time.
+constexpr double kMostWaitS = 3, kWaitShare = 0.3;
 // If the default's compilation is expected to take more than this share of the first look, the best
 // known kernel is measured and stored before it.
 constexpr double kSlowCompileShare = 0.15;
@@ -129,7 +132,8 @@ void ProblemTuner::store_first(double end_s) {
   if (stored_ && !undecided()) return;
   std::vector<WinnerRecord> list = certified_list(end_s, undecided() ? kRanked : 1);
   if (list.empty()) return;
-  const Standing standing = undecided() ? this->standing(list, until(end_s)) : Standing{};
+  QuietWait none;
+  const Standing standing = undecided() ? this->standing(list, until(end_s), none) : Standing{};
   if (!list.empty()) store(list, standing);
 }
 
@@ -231,7 +235,8 @@ RowId ProblemTuner::default_row() const {
                             search_->signature());
 }
 
-Standing ProblemTuner::standing(std::vector<WinnerRecord>& list, const Over& over) {
+Standing ProblemTuner::standing(std::vector<WinnerRecord>& list, const Over& over,
+                                QuietWait& wait) {
   const int samples = search_->round_samples(kFinalSamples);
   CandidateRunner& runner = context_.runner;
   const bool protects =
@@ -245,7 +250,7 @@ Standing ProblemTuner::standing(std::vector<WinnerRecord>& list, const Over& ove
       return {.verdict = OutcomeVerdict::kFaster, .confidence = kPairedConfidence};
   }
   return compare_with_default(context_.store, runner, wanted_.problem, default_row(), list,
-                              {.samples = samples, .over = over});
+                              {.samples = samples, .over = over, .wait = &wait});
 }
 
 void ProblemTuner::store(const std::vector<WinnerRecord>& list, const Standing& standing) {
@@ -282,14 +287,21 @@ void ProblemTuner::describe(const WinnerRecord& winner, const OutcomeRecord& out
 
 void ProblemTuner::compare(double start_s, double seconds) {
   const auto share = [&](double part) { return until(start_s + part * seconds); };
+  QuietWait wait(std::min(kMostWaitS, kWaitShare * seconds), share(1));
   try_suspects(*search_, share(kSuspectsShare));
   if (search_->packing_matters())
-    run_finals(*search_, Objective::kPrepacked, share(kPrepackedFinalsShare));
-  run_finals(*search_, Objective::kCall, share(kFinalsShare));
+    run_finals(*search_, Objective::kPrepacked, wait, share(kPrepackedFinalsShare));
+  run_finals(*search_, Objective::kCall, wait, share(kFinalsShare));
   if (const auto naive = search_->index_of(fallback_variant()); naive && !share(kFinalsShare)())
     measure_first(*naive);
-  std::vector<WinnerRecord> list = certified_list(start_s + kCertificatesShare * seconds, kRanked);
-  const Standing standing = list.empty() ? Standing{} : this->standing(list, share(1));
+  // The best kernel's certificate may take more than its share: nothing is worth more.
+  double certificates_end_s = start_s + kCertificatesShare * seconds;
+  if (const auto order = search_->preferred(); !order.empty())
+    certificates_end_s = std::clamp(
+        now_s() + kCertificateMargin * certificate_s(*search_, costs_, order.front()->variant),
+        certificates_end_s, start_s + seconds);
+  std::vector<WinnerRecord> list = certified_list(certificates_end_s, kRanked);
+  const Standing standing = list.empty() ? Standing{} : this->standing(list, share(1), wait);
   if (!list.empty()) store(list, standing);
 }
 

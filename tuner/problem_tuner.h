@@ -57,7 +57,7 @@ class ProblemTuner {
   std::vector<WinnerRecord> certified_list(double end_s, std::size_t most);
   /// Orders the list, which is not empty, by paired comparisons with the stored winner and with the
   /// default.
-  Standing standing(std::vector<WinnerRecord>& list, const Over& over);
+  Standing standing(std::vector<WinnerRecord>& list, const Over& over, QuietWait& wait);
   void store(const std::vector<WinnerRecord>& list, const Standing& standing);
   void describe_stored();
   void describe(const WinnerRecord& winner, const OutcomeRecord& outcome);

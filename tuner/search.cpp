@@ -198,7 +198,8 @@ void Search::compile_ahead(const std::vector<std::size_t>& batch) const {
   if (variants.size() > 1) context_.runner.compile_ahead(std::move(variants), problem_);
 }
 
-std::optional<std::vector<double>> Search::measure(std::size_t index, int samples) {
+std::optional<std::vector<double>> Search::measure(std::size_t index, int samples,
+                                                   QuietWait* wait) {
   Candidate& candidate = candidates_[index];
   candidate.tried = candidate.tried_now = true;
   const double best = best_ns();
@@ -209,12 +210,17 @@ std::optional<std::vector<double>> Search::measure(std::size_t index, int sample
   const Spilled spilled = spilled_policy({.trusted = candidate.trusted,
                                           .measured = std::isfinite(ns_of(candidate)),
                                           .first_here = !std::isfinite(best)});
-  const auto reply = context_.runner.time(candidate.variant, problem_,
-                                          {.samples = samples,
-                                           .limit_ns = limit_ns,
-                                           .spilled = spilled,
-                                           .prepacked = timed_prepacked(candidate)});
-  if (!reply) return std::nullopt;
+  const std::vector<double>& earlier = samples_of(candidate);
+  const double usual_ns = earlier.empty() ? 0 : median(earlier);
+  std::optional<TimeReply> reply;
+  do {
+    reply = context_.runner.time(candidate.variant, problem_,
+                                 {.samples = samples,
+                                  .limit_ns = limit_ns,
+                                  .spilled = spilled,
+                                  .prepacked = timed_prepacked(candidate)});
+    if (!reply) return std::nullopt;
+  } while (wait != nullptr && is_slowed(median(reply->kernel_ns), usual_ns) && wait->wait());
   candidate.measured_now = true;
   std::ranges::copy(reply->kernel_ns, std::back_inserter(samples_of(candidate)));
   candidate.pack_ns = reply->pack_ns;

@@ -41,7 +41,8 @@ void try_suspects(Search& search, const std::function<bool()>& over) {
   }
 }
 
-void run_finals(Search& search, Objective objective, const std::function<bool()>& over) {
+void run_finals(Search& search, Objective objective, QuietWait& wait,
+                const std::function<bool()>& over) {
   search.aim_at(objective);
   if (search.is_exhaustive()) {
     // The samples for the other objective serve both.
@@ -58,7 +59,7 @@ void run_finals(Search& search, Objective objective, const std::function<bool()>
   const std::vector<Arm> arms = eliminate(
       order.size(),
       [&](std::size_t arm, int samples) {
-        const auto totals = search.measure(order[arm], samples);
+        const auto totals = search.measure(order[arm], samples, over() ? nullptr : &wait);
         if (!totals) return totals;
         const auto kernels =
             std::span(search.samples_of(search.candidates()[order[arm]])).last(totals->size());

@@ -12,7 +12,8 @@ void try_suspects(Search& search, const std::function<bool()>& over);
 
 /// Compares the best few candidates and the default, interleaved, because the search's own samples
 /// were taken minutes apart. They get the new samples, unless over() ended the comparison before
-/// each of them had any.
-void run_finals(Search& search, Objective objective, const std::function<bool()>& over);
+/// each of them had any. Waits while a candidate is slowed.
+void run_finals(Search& search, Objective objective, QuietWait& wait,
+                const std::function<bool()>& over);
 
 }  // namespace rooftile

@@ -20,6 +20,7 @@
 #include "tests/support/scratch.h"
 #include "tests/support/untuned_default.h"
 #include "tests/tuner/scripted_worker.h"
+#include "tuner/problem_tuner.h"
 #include "tuner/search/strategy.h"
 #include "tuner/search_finals.h"
 
@@ -83,24 +84,33 @@ class TuneProblemsTest : public ::testing::Test {
   }
 
   /// Default kernels of the problems take kDefaultNs. The others take kOtherNs before the first
-  /// certificate of their problem's class, and other_later_ns afterwards.
-  std::filesystem::path worker(double other_later_ns) {
+  /// certificate of their problem's class, and other_later_ns in so many measurements afterwards.
+  std::filesystem::path worker(double other_later_ns, std::size_t later = kNotStopped) {
     const auto text = [](double ns) {
       return to_json(TimeReply{
                          .hash = "x", .kernel_ns = {ns, ns}, .compile_ns = 1e6, .estimate_ns = ns})
           .dump();
     };
+    const auto nap = [](double s) { return s > 0 ? fmt::format("sleep {}", s) : ":"; };
     const std::filesystem::path file = folder_ / "worker";
     WorkerScript script(file);
-    script << "other='" << text(kOtherNs) << "'\nwhile read -r request; do\n  echo \"$request\" >>'"
-           << requests_.string() << "'\n  case \"$request\" in\n    *certify*) [ -e '"
-           << settled_.string() << "' ] && other='" << text(other_later_ns) << "'; echo '"
-           << to_json(Certificate{.passed = true, .cases = 1}).dump() << "' ;;\n";
+    script << fmt::format(
+        R"(first='{}' left=0
+other=$first
+while read -r request; do
+  echo "$request" >>'{}'
+  {}
+  case "$request" in
+    *certify*) {}; [ -e '{}' ] && other='{}' left={}; echo '{}' ;;
+)",
+        text(kOtherNs), requests_.string(), nap(time_s_), nap(certificate_s_), settled_.string(),
+        text(other_later_ns), later, to_json(Certificate{.passed = true, .cases = 1}).dump());
     for (const TuneProblem& wanted : problems_)
       script << "    *'\"m\":" << wanted.problem.m << ",'*'"
              << to_string(model_choice(wanted.problem)) << "'*) echo '" << text(kDefaultNs)
              << "' ;;\n";
-    script << "    *) echo \"$other\" ;;\n  esac\ndone\n";
+    script << "    *) echo \"$other\"; left=$((left - 1)); [ $left = 0 ] && other=$first ;;\n"
+           << "  esac\ndone\n";
     return file;
   }
 
@@ -182,6 +192,7 @@ class TuneProblemsTest : public ::testing::Test {
     return store_.outcome(device_, store_.problem_id(problems_[problem].problem));
   }
 
+  double time_s_ = 0, certificate_s_ = 0;    // Real time that the worker takes for a request.
   static constexpr double kRequestS = 0.05;  // Of the scheduler's clock, for each request.
   ScratchFolder folder_;
   std::filesystem::path requests_ = folder_ / "requests", settled_ = folder_ / "settled";
@@ -280,13 +291,58 @@ TEST_F(TuneProblemsTest, WhatWasTimedInTheFinalsRanksBeforeWhatOnlyLookedFast) {
   ASSERT_GT(search.candidates().size(), 2 * kFinalists);
   std::ofstream(settled_) << "x";
   runner.certified(search.candidates()[0].variant, search.signature());
-  run_finals(search, Objective::kCall, [] { return false; });
+  QuietWait none;
+  run_finals(search, Objective::kCall, none, [] { return false; });
   const std::vector<const Candidate*> order = search.preferred();
   for (std::size_t i = 0; i < kFinalists; ++i) {
     EXPECT_TRUE(order[i]->finalist) << i;
     EXPECT_DOUBLE_EQ(order[i]->total_ns(), kLaterNs) << i;
   }
   EXPECT_LT(order.back()->total_ns(), kLaterNs);
+}
+
+TEST_F(TuneProblemsTest, TheFinalsWaitWhileTheMachineIsSlowed) {
+  constexpr double kSlowedNs = 1.8 * kOtherNs;
+  WorkerProcess worker(this->worker(kSlowedNs, 1), {{"operation", "open"}});
+  const Budget budget(600);
+  CandidateRunner runner(store_, worker, budget, stop_, new_run());
+  const TuneOptions options;
+  const ProblemTunerContext context = this->context(runner, options, [] { return false; });
+  Search search(context, device_, problems_[0].problem);
+  for (std::size_t i = 0; i < search.candidates().size(); ++i) search.measure(i, 2);
+  std::ofstream(settled_) << "x";
+  runner.certified(search.candidates()[0].variant, search.signature());
+  QuietWait wait(1, [] { return false; });
+  run_finals(search, Objective::kCall, wait, [] { return false; });
+  const std::vector<const Candidate*> order = search.preferred();
+  for (std::size_t i = 0; i < kFinalists; ++i)
+    EXPECT_THAT(order[i]->samples_ns, Each(Eq(kOtherNs))) << i;
+}
+
+TEST_F(TuneProblemsTest, TheBestKernelIsCertifiedAlsoWhereTheFinalsTookTheirTime) {
+  space_.resize(kSmallSpace);
+  time_s_ = 0.01;
+  certificate_s_ = 0.2;
+  WorkerProcess worker(this->worker(kOtherNs), {{"operation", "open"}});
+  const Budget budget(600);
+  CandidateRunner runner(store_, worker, budget, stop_, new_run());
+  const TuneOptions options;
+  const ProblemTunerContext context = this->context(runner, options, [] { return false; });
+  StepCosts costs;
+  ProblemTuner tuner(context, costs, device_, problems_[0]);
+  const auto certified = [&] {
+    std::vector<Variant> kernels;
+    for (const Asked& one : asked())
+      if (one.operation == "certify") kernels.push_back(one.variant);
+    return kernels;
+  };
+  tuner.take({.stage = TuneStage::kFirstLook, .seconds = 10});
+  const std::vector<Variant> before = certified();
+  while (tuner.offer().stage == TuneStage::kSearch)
+    tuner.take({.stage = TuneStage::kSearch, .seconds = 10});
+  ASSERT_EQ(certified(), before);
+  tuner.take({.stage = TuneStage::kFinish, .seconds = 1});
+  EXPECT_THAT(certified(), SizeIs(Ge(before.size() + 1)));
 }
 
 TEST_F(TuneProblemsTest, AFasterKernelReplacesTheDefaultWithAStatedConfidence) {

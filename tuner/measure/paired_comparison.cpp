@@ -2,6 +2,8 @@
 
 #include <cmath>
 
+#include "tuner/measure/quiet_wait.h"
+
 namespace rooftile {
 namespace {
 
@@ -35,17 +37,20 @@ std::optional<double> sign_confidence(std::size_t faster_pairs, std::size_t pair
 PairedComparison compare_in_pairs(const std::function<std::optional<PairTime>()>& time_stored,
                                   const std::function<std::optional<PairTime>()>& time_challenger,
                                   const std::function<bool()>& stop,
-                                  const std::function<void()>& pause) {
+                                  const std::function<bool()>& wait) {
   PairedComparison comparison;
   const auto timed = [&](const std::function<std::optional<PairTime>()>& time) {
     return stop() ? std::nullopt : time();
   };
   int lead = 0;
-  std::size_t disturbed = 0;
+  std::size_t disturbed = 0, slowed = 0;
+  const auto is_slow = [](const PairTime& time) {
+    return is_slowed(time.total_ns(), time.usual_ns);
+  };
   while (comparison.verdict == PairedVerdict::kUndecided) {
     const std::size_t before = comparison.stored.size();
     std::optional<PairTime> stored, challenger;
-    if ((before + disturbed) % 2 == 0) {
+    if ((before + disturbed + slowed) % 2 == 0) {
       stored = timed(time_stored);
       if (stored) challenger = timed(time_challenger);
     } else {
@@ -53,10 +58,12 @@ PairedComparison compare_in_pairs(const std::function<std::optional<PairTime>()>
       if (challenger) stored = timed(time_stored);
     }
     if (!stored || !challenger) break;
-    const bool slowed = stored->slowed() && challenger->slowed();
-    if ((stored->disturbed || challenger->disturbed || slowed) && disturbed < kMostDisturbedPairs) {
+    if (is_slow(*stored) && is_slow(*challenger) && wait()) {
+      ++slowed;
+      continue;
+    }
+    if ((stored->disturbed || challenger->disturbed) && disturbed < kMostDisturbedPairs) {
       ++disturbed;
-      if (slowed) pause();
       continue;
     }
     comparison.stored.push_back(*stored);

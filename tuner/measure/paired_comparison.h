@@ -22,10 +22,6 @@ struct PairTime {
   bool disturbed = false;  ///< Half of its samples or more stayed noisy (steady_samples.h).
   double usual_ns = 0;     ///< Total time in earlier measurements; 0: unknown.
   double total_ns() const { return kernel_ns + pack_ns; }
-  /// Takes clearly longer than usual.
-  bool slowed() const { return usual_ns > 0 && total_ns() > kSlowed * usual_ns; }
-
-  static constexpr double kSlowed = 1.2;
 };
 
 struct PairedComparison {
@@ -54,13 +50,12 @@ inline constexpr std::size_t kFewestPairs = 8;
 /// kMostPairs. This is a sequential sign test: of equally fast challengers 2.9 % are declared
 /// faster, after 10.6 pairs on average; of those that win 80 % of the pairs 91 %, after 15.6 pairs.
 /// Equal times count for the stored kernel. The order within a pair alternates, so that a drift
-/// favours neither kernel. A pair in which both kernels are slowed was measured while others used
-/// the machine, which may then be as slow for every kernel; it is disturbed too, and pause() is
-/// called after it. The callbacks return no value when the kernel could not be measured; stop() is
-/// asked before each of them.
+/// favours neither kernel. A pair in which both kernels are slowed (quiet_wait.h) does not count
+/// either as long as wait() returns true. The callbacks return no value when the kernel could not
+/// be measured; stop() is asked before each of them.
 PairedComparison compare_in_pairs(
     const std::function<std::optional<PairTime>()>& time_stored,
     const std::function<std::optional<PairTime>()>& time_challenger,
-    const std::function<bool()>& stop, const std::function<void()>& pause = [] {});
+    const std::function<bool()>& stop, const std::function<bool()>& wait = [] { return false; });
 
 }  // namespace rooftile

@@ -23,7 +23,7 @@ Standing compare_with_default(const Store& store, CandidateRunner& runner, const
   };
   const KernelComparison comparison = compare_kernels(
       runner, problem, second->variant, first->variant, {.samples = options.samples}, options.over,
-      {.stored_ns = usual_ns(*own), .challenger_ns = usual_ns(list.front())});
+      {.stored_ns = usual_ns(*own), .challenger_ns = usual_ns(list.front()), .wait = options.wait});
   const bool decided = comparison.verdict != PairedVerdict::kUndecided;
   if (decided) {
     store_total(comparison.challenger, runner.level(), list.front());

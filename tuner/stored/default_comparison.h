@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "db/store.h"
+#include "tuner/measure/quiet_wait.h"
 #include "tuner/worker/candidate_runner.h"
 
 namespace rooftile {
@@ -20,6 +21,7 @@ struct Standing {
 struct DefaultComparisonOptions {
   int samples = 2;             ///< Samples of each kernel in each pair.
   std::function<bool()> over;  ///< Called before every measurement.
+  QuietWait* wait = nullptr;   ///< While both kernels are slowed; null: no wait.
 };
 
 /// Compares the first kernel of the list, best first and not empty, with the default kernel, where

@@ -1,9 +1,7 @@
 #include "tuner/stored/kernel_comparison.h"
 
 #include <algorithm>
-#include <chrono>
 #include <iterator>
-#include <thread>
 #include <vector>
 
 #include "core/numbers/statistics.h"
@@ -21,13 +19,6 @@ void set_medians(const std::vector<PairTime>& times, TimedKernel& kernel) {
   kernel.pack_ns = median_of(&PairTime::pack_ns);
 }
 
-/// A neighbour on the same processor keeps it for seconds.
-void pause(const std::function<bool()>& over) {
-  constexpr int kSlices = 5;
-  constexpr std::chrono::milliseconds kSlice(50);
-  for (int i = 0; i < kSlices && !over(); ++i) std::this_thread::sleep_for(kSlice);
-}
-
 }  // namespace
 
 KernelComparison compare_kernels(CandidateRunner& runner, const Problem& problem,
@@ -42,9 +33,10 @@ KernelComparison compare_kernels(CandidateRunner& runner, const Problem& problem
                     .disturbed = 2 * reply->noisy >= std::ssize(reply->kernel_ns),
                     .usual_ns = usual_ns};
   };
-  const PairedComparison paired = compare_in_pairs(
-      [&] { return timed(stored, usual.stored_ns); },
-      [&] { return timed(challenger, usual.challenger_ns); }, over, [&] { pause(over); });
+  const PairedComparison paired =
+      compare_in_pairs([&] { return timed(stored, usual.stored_ns); },
+                       [&] { return timed(challenger, usual.challenger_ns); }, over,
+                       [&] { return usual.wait != nullptr && usual.wait->wait(); });
   KernelComparison comparison = {.verdict = paired.verdict,
                                  .stored = {.variant = stored},
                                  .challenger = {.variant = challenger},

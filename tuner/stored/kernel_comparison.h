@@ -5,6 +5,7 @@
 #include <functional>
 
 #include "tuner/measure/paired_comparison.h"
+#include "tuner/measure/quiet_wait.h"
 #include "tuner/worker/candidate_runner.h"
 
 namespace rooftile {
@@ -27,13 +28,14 @@ struct KernelComparison {
 void store_total(const TimedKernel& kernel, double level, WinnerRecord& record);
 
 /// Total times of both kernels that this run has measured before, as CandidateRunner::time returns
-/// them; 0: unknown.
+/// them (0: unknown), and the time to wait while both take longer.
 struct UsualTimes {
   double stored_ns = 0, challenger_ns = 0;
+  QuietWait* wait = nullptr;  ///< Null: no wait.
 };
 
 /// Compares the total times of both kernels by compare_in_pairs(). over() is asked before every
-/// measurement. While both take longer than usual it waits, for 3 s in all.
+/// measurement.
 KernelComparison compare_kernels(CandidateRunner& runner, const Problem& problem,
                                  const Variant& stored, const Variant& challenger,
                                  const TimeOptions& options, const std::function<bool()>& over,

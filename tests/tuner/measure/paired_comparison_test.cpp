@@ -186,28 +186,33 @@ TEST(PairedComparison, WithoutEnoughPairsNothingIsDecided) {
 }
 
 TEST(PairedComparison, WaitsWhileTheMachineIsSlowerForBoth) {
-  int pauses = 0;
+  int waits = 0;
   // For as long as a neighbour computes, the challenger is no faster than the stored kernel.
   const auto timed = [&](double usual_ns) {
     return [&, usual_ns] {
-      return std::optional(
-          PairTime{.kernel_ns = pauses < 3 ? 2.0 : usual_ns, .usual_ns = usual_ns});
+      return std::optional(PairTime{.kernel_ns = waits < 3 ? 2.0 : usual_ns, .usual_ns = usual_ns});
     };
   };
-  const PairedComparison paired = compare_in_pairs(timed(1), timed(0.8), never, [&] { ++pauses; });
-  EXPECT_EQ(pauses, 3);
+  const PairedComparison paired = compare_in_pairs(timed(1), timed(0.8), never, [&] {
+    ++waits;
+    return true;
+  });
+  EXPECT_EQ(waits, 3);
   EXPECT_EQ(paired.verdict, PairedVerdict::kFaster);
   EXPECT_THAT(paired.stored, SizeIs(kFewestPairs));
 }
 
 TEST(PairedComparison, TakesAMachineAsItIsThatStaysSlow) {
-  int pauses = 0;
+  constexpr int kMostWaits = 5;
+  int waits = 0;
   const auto timed = [](double ns) {
     return [ns] { return std::optional(PairTime{.kernel_ns = ns, .usual_ns = ns / 2}); };
   };
-  const PairedComparison paired = compare_in_pairs(timed(1), timed(0.8), never, [&] { ++pauses; });
-  EXPECT_EQ(pauses, static_cast<int>(kMostDisturbedPairs));
+  const PairedComparison paired =
+      compare_in_pairs(timed(1), timed(0.8), never, [&] { return waits++ < kMostWaits; });
   EXPECT_EQ(paired.verdict, PairedVerdict::kFaster);
+  EXPECT_THAT(paired.stored, SizeIs(kFewestPairs));
+  EXPECT_EQ(waits, kMostWaits + static_cast<int>(kFewestPairs)) << "one was asked for after each";
 }
 
 TEST(PairedComparison, TheOrderWithinPairsAlternates) {

@@ -1,0 +1,27 @@
+#include "tuner/measure/quiet_wait.h"
+
+#include <chrono>
+#include <cmath>
+#include <thread>
+#include <utility>
+
+namespace rooftile {
+
+bool is_slowed(double ns, double usual_ns) {
+  constexpr double kSlowed = 1.2;
+  return usual_ns > 0 && std::isfinite(usual_ns) && ns > kSlowed * usual_ns;
+}
+
+QuietWait::QuietWait(double most_s, std::function<bool()> over)
+    : left_s_(most_s), over_(std::move(over)) {}
+
+bool QuietWait::wait() {
+  constexpr int kSlices = 5;
+  constexpr std::chrono::duration<double> kSlice(0.05);
+  if (left_s_ < kSlices * kSlice.count() || over_()) return false;
+  left_s_ -= kSlices * kSlice.count();
+  for (int i = 0; i < kSlices && !over_(); ++i) std::this_thread::sleep_for(kSlice);
+  return true;
+}
+
+}  // namespace rooftile

@@ -1,0 +1,29 @@
+// Waiting while the machine is slower than it was: a neighbour on the same processor keeps it for
+// seconds, in which all kernels may take about the same time.
+#pragma once
+
+#include <functional>
+
+namespace rooftile {
+
+/// Whether a kernel takes clearly longer than in earlier measurements. usual_ns: 0 or infinity
+/// where there are none.
+bool is_slowed(double ns, double usual_ns);
+
+/// Times are taken again after a wait as long as they are slowed and there is time for waits.
+class QuietWait {
+ public:
+  /// No waits.
+  QuietWait() = default;
+  /// Waits of most_s in all, and none once over() is true.
+  QuietWait(double most_s, std::function<bool()> over);
+
+  /// Returns false at once where the time for waits is used up; otherwise true, after a wait.
+  bool wait();
+
+ private:
+  double left_s_ = 0;
+  std::function<bool()> over_;
+};
+
+}  // namespace rooftile
