@@ -1,10 +1,11 @@
 // Costs of a call through the runtime: its overhead over the same call into OpenBLAS, the share of
 // a cached decision in it, the cost of a decision on a new problem and of counting a call of an
-// untuned problem, and the time until a process has an open context and its first result from the
-// device. Cached decisions and decisions that involve the device are measured inside the library;
-// the rest goes through the C ABI, as in programs.
+// untuned problem, of adding a product to a list, and the time until a process has an open context
+// and its first result from the device. Cached decisions and decisions that involve the device are
+// measured inside the library; the rest goes through the C ABI, as in programs.
 #include <dlfcn.h>
 #include <fmt/format.h>
+#include <rooftile/resident.h>
 #include <rooftile/rooftile.h>
 #include <unistd.h>
 
@@ -43,6 +44,7 @@ constexpr int kUntuned = 80;  // m, n and k of a GEMM that is just large enough 
 constexpr int kUntunedCalls = 10, kUntunedRounds = 5001;
 constexpr std::int64_t kFirstSize = 512;  // m, n and k of the first result from the device
 constexpr int kProcesses = 15;
+constexpr int kListed = 64, kListCalls = 200, kLists = 41;  // m, n and k; products of a list
 
 void check(rooftile_status status) {
   if (status != ROOFTILE_OK) throw std::runtime_error(rooftile_last_error());
@@ -225,6 +227,44 @@ void print_contended_decision(const std::string& database) {
       known.device_ns * 1e-3, known.best_host_ns * 1e-3);
 }
 
+struct ReleaseBuffer {
+  void operator()(rooftile_buffer* buffer) const { rooftile_buffer_release(buffer); }
+};
+struct ReleaseList {
+  void operator()(rooftile_list* list) const { rooftile_list_release(list); }
+};
+
+void print_list(const std::string& database) {
+  const ContextPointer context = open_context(database);
+  std::array<std::unique_ptr<rooftile_buffer, ReleaseBuffer>, 3> buffers;
+  for (auto& buffer : buffers) {
+    rooftile_buffer* made = nullptr;
+    check(rooftile_buffer_create(context.get(), sizeof(float) * kListed * kListed, &made));
+    buffer.reset(made);
+  }
+  rooftile_gemm_args args = {};
+  args.struct_size = sizeof args;
+  args.m = args.n = args.k = args.lda = args.ldb = args.ldc = kListed;
+  args.batch = 1;
+  args.alpha = 1;
+  rooftile_resident_operands operands = {};
+  operands.struct_size = sizeof operands;
+  operands.a.buffer = buffers[0].get();
+  operands.b.buffer = buffers[1].get();
+  operands.c.buffer = buffers[2].get();
+  std::vector<double> ns;
+  for (int i = -1; i < kLists; ++i) {
+    rooftile_list* made = nullptr;
+    check(rooftile_list_create(context.get(), &made));
+    const std::unique_ptr<rooftile_list, ReleaseList> list(made);
+    const double added =
+        call_ns(kListCalls, [&] { check(rooftile_list_gemm(list.get(), &args, &operands)); });
+    if (i >= 0) ns.push_back(added);
+  }
+  fmt::print("adding {0}x{0}x{0} to a list: {1:.1f} us (mad {2:.1f}, {3} lists of {4})\n", kListed,
+             median(ns) * 1e-3, median_absolute_deviation(ns) * 1e-3, ns.size(), kListCalls);
+}
+
 /// Database and GEMM of the measurement; drivers take different times to compile different
 /// kernels.
 struct First {
@@ -293,13 +333,18 @@ int main(int argc, char** argv) {
   CLI::App app("Costs of the runtime itself.\nExample: bench_overhead --db rooftile.db");
   rooftile::First first;
   std::string& database = first.database;
-  bool first_result = false;
+  bool first_result = false, list = false;
   app.add_flag("--trans-b", first.trans_b, "The first device result is of a transposed B");
   app.add_option("--db", database, "Tuning database (default: the user's)");
   app.add_flag("--first-result", first_result,
                "Print one process' milliseconds to an open context and to its first device result");
+  app.add_flag("--list", list, "Print only the cost of adding a product to a list");
   CLI11_PARSE(app, argc, argv);
   try {
+    if (list) {
+      rooftile::print_list(database);
+      return 0;
+    }
     if (first_result) {
       const rooftile::Start start = rooftile::measure_start(first);
       fmt::print("{} {}\n", start.open_ms, start.first_result_ms);
@@ -310,6 +355,7 @@ int main(int argc, char** argv) {
     rooftile::print_new_decision(database);
     rooftile::print_contended_decision(database);
     rooftile::print_counting();
+    rooftile::print_list(database);
     rooftile::print_start(first);
     return 0;
   } catch (const std::exception& error) {

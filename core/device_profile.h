@@ -90,6 +90,8 @@ struct DeviceLimits {
   std::uint64_t host_import_alignment_bytes = 0;
   double timestamp_period_ns = 1.0;        // may be fractional
   std::uint32_t timestamp_valid_bits = 0;  // 0: the queue has no timestamps
+
+  bool operator==(const DeviceLimits&) const = default;
 };
 
 /// A device with its driver. Two profiles with the same uuid, driver and pipeline_cache_uuid share

@@ -26,6 +26,8 @@ struct Placement {
   // Of a grouped problem: elements from an expert's vectors of columns (scale, bias) to the next
   // one's; 0: all experts share them.
   std::int64_t expert_columns = 0;
+
+  bool operator==(const Placement&) const = default;
 };
 /// The placement in buffers that the runtime allocates: offset 0, the last row padded to whole
 /// vectors of 16 bytes, and the epilogue's vectors one behind the other.

@@ -8,6 +8,7 @@
 #include <string>
 
 #include "core/problem.h"
+#include "core/problem_slot.h"
 #include "runtime/call/call.h"
 #include "runtime/call/plain_call.h"
 #include "runtime/dispatch/repeated_calls.h"
@@ -110,12 +111,12 @@ class DecisionCache {
   /// Returns nullptr when the problem is not in the cache. packed: PackedOperand::id of the call's
   /// packed operand, 0 when it has none.
   Entry* find(const Problem& p, std::uint64_t owner, std::uint64_t packed = 0) {
-    Entry& entry = entries_[slot(p, packed)];
+    Entry& entry = entries_[slot_of(p, packed, kEntries)];
     return entry.owner == owner && entry.packed == packed && entry.problem == p ? &entry : nullptr;
   }
   Entry* store(const Problem& p, std::uint64_t owner, const CachedDecision& decision,
                std::uint64_t packed = 0) {
-    Entry& entry = entries_[slot(p, packed)];
+    Entry& entry = entries_[slot_of(p, packed, kEntries)];
     entry = {p, owner, packed, decision};
     return &entry;
   }
@@ -125,13 +126,6 @@ class DecisionCache {
 
  private:
   static constexpr std::size_t kEntries = 128;
-
-  static std::size_t slot(const Problem& p, std::uint64_t packed) {
-    std::uint64_t h = static_cast<std::uint64_t>(p.m) ^ (packed << 32);
-    for (const std::int64_t x : {p.n, p.k, p.lda, p.ldb, p.ldc, p.batch})
-      h = (h ^ static_cast<std::uint64_t>(x)) * 0x9e3779b97f4a7c15u;
-    return static_cast<std::size_t>((h ^ (h >> 32)) % kEntries);
-  }
   std::array<Entry, kEntries> entries_ = {};
 };
 

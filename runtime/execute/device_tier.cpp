@@ -139,7 +139,11 @@ std::vector<RankedChoice> DeviceTier::certified(const Problem& p) const {
 
 std::vector<RankedChoice> DeviceTier::ranked(const Route& route) const {
   if (route.means == Means::kNone || route.means == Means::kCertified) return route.kernels;
-  return ranking_.ranked(effective(route.problem));
+  return recently_ranked(effective(route.problem));
+}
+
+std::vector<RankedChoice> DeviceTier::recently_ranked(const Problem& staged) const {
+  return rankings_.ranked(staged, own_buffers(staged), profile_.limits);
 }
 
 std::vector<RankedChoice> DeviceTier::ranked(const GemmCall& call) const {
@@ -375,7 +379,7 @@ DeviceTier::Ran DeviceTier::gemm_with_pass(const GemmCall& call, const Types& ty
   request_kernel(call.problem);
   HostPass pass(call, types);
   const Problem& product = pass.product().problem;
-  const Ran ran = run_first(pass.product(), ranking_.ranked(effective(product)), wait, margin_ns,
+  const Ran ran = run_first(pass.product(), recently_ranked(effective(product)), wait, margin_ns,
                             check, [&] { pass.prepare(); });
   if (ran) pass.finish();
   return ran;

@@ -21,6 +21,7 @@
 #include "runtime/kernel/staging.h"
 #include "runtime/tuned/kernel_ranking.h"
 #include "runtime/tuned/on_demand_kernels.h"
+#include "runtime/tuned/recent_rankings.h"
 #include "runtime/verify/precision_guard.h"
 
 namespace rooftile {
@@ -202,6 +203,7 @@ class DeviceTier {
  private:
   /// The kernels of a part: the whole's first, where it is legal.
   std::vector<RankedChoice> ranked(const Route& route, const Problem* part_of) const;
+  std::vector<RankedChoice> recently_ranked(const Problem& staged) const;
   /// Certified kernels of an untuned class; empty when each has failed.
   std::vector<RankedChoice> certified(const Problem& p) const;
   /// Predicted time of the transfers and of the first of these kernels.
@@ -230,6 +232,7 @@ class DeviceTier {
   const DeviceProfile profile_;
   const DeviceRates rates_;
   const KernelRanking ranking_;
+  mutable RecentRankings rankings_{ranking_};
   const std::shared_ptr<OnDemandKernels> on_demand_;  ///< Null: no on-demand kernels.
   const double host_gbps_;
 

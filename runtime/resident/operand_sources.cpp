@@ -73,10 +73,10 @@ std::vector<RankedChoice> OperandSources::ranked_before_pass(const KernelRanking
   return ranked_before_device_pass(ranking, p, stored_.placement, limits, &operand);
 }
 
-std::vector<RankedChoice> OperandSources::ranked(const KernelRanking& ranking,
+std::vector<RankedChoice> OperandSources::ranked(RecentRankings& rankings,
                                                  const DeviceLimits& limits) const {
-  if (packed_ == nullptr) return ranking.ranked(stored_.problem, stored_.placement, limits);
-  return ranking.ranked(
+  if (packed_ == nullptr) return rankings.ranked(stored_.problem, stored_.placement, limits);
+  return rankings.of_all().ranked(
       stored_.problem, stored_.placement, limits,
       prepacked(*packed_, stored_.problem, has_stored_ ? IsStored::kYes : IsStored::kNo));
 }

@@ -6,7 +6,7 @@
 
 #include "runtime/call/packed_operand.h"
 #include "runtime/resident/resident_product.h"
-#include "runtime/tuned/kernel_ranking.h"
+#include "runtime/tuned/recent_rankings.h"
 
 namespace rooftile {
 
@@ -29,7 +29,7 @@ class OperandSources {
   BoundCall bound_for(const Variant& v) const;
 
   /// Kernels that can run the call, best first.
-  std::vector<RankedChoice> ranked(const KernelRanking& ranking, const DeviceLimits& limits) const;
+  std::vector<RankedChoice> ranked(RecentRankings& rankings, const DeviceLimits& limits) const;
   /// The same for plain kernels with a pass of the device over C behind them
   /// (runtime/tuned/device_pass.h).
   std::vector<RankedChoice> ranked_before_pass(const KernelRanking& ranking,

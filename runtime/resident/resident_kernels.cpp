@@ -36,7 +36,9 @@ ResidentKernels::ResidentKernels(std::shared_ptr<Device> device, const KernelRan
       on_demand_(std::move(on_demand)),
       wrong_kernels_(std::move(wrong_kernels)),
       cache_(std::move(cache)),
-      checking_device_(std::move(checking_device)) {}
+      checking_device_(std::move(checking_device)) {
+  if (ranking_ != nullptr) rankings_.emplace(*ranking_);
+}
 
 void ResidentKernels::check(const std::shared_ptr<const Kernel>& kernel, const Signature& signature,
                             Use use) const {
@@ -174,7 +176,7 @@ ResidentProduct ResidentKernels::choose(const ResidentCall& call, std::uint64_t 
   const bool is_tuned = ranking_ != nullptr && ranking_->has_class(bound.problem);
   const bool certifies = ranking_ != nullptr && on_demand_ != nullptr && !is_tuned;
   if (is_tuned) {
-    if (auto product = search.first_of(sources.ranked(*ranking_, limits), Use::kCertified))
+    if (auto product = search.first_of(sources.ranked(*rankings_, limits), Use::kCertified))
       return *std::move(product);
   } else if (ranking_ != nullptr) {
     if (certifies) certify_for(bound, limits);
@@ -182,7 +184,7 @@ ResidentProduct ResidentKernels::choose(const ResidentCall& call, std::uint64_t 
   }
   // What was tuned for groups of quite other sizes is still faster than the fallback.
   if (is_grouped(p) && ranking_ != nullptr && !is_tuned)
-    if (auto product = search.first_of(sources.ranked(*ranking_, limits), Use::kCertified))
+    if (auto product = search.first_of(sources.ranked(*rankings_, limits), Use::kCertified))
       return *std::move(product);
   const Signature& signature = search.signature();
   const Variant fallback = fallback_variant();

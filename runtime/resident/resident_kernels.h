@@ -14,6 +14,7 @@
 #include "runtime/tuned/kernel_cache.h"
 #include "runtime/tuned/kernel_ranking.h"
 #include "runtime/tuned/on_demand_kernels.h"
+#include "runtime/tuned/recent_rankings.h"
 
 namespace rooftile {
 
@@ -78,6 +79,7 @@ class ResidentKernels {
 
   const std::shared_ptr<Device> device_;
   const KernelRanking* const ranking_;
+  std::optional<RecentRankings> rankings_;  ///< Of ranking_.
   const std::shared_ptr<OnDemandKernels> on_demand_;
   const KernelHashes wrong_kernels_;
   const std::shared_ptr<KernelCache> cache_;

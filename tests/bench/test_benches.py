@@ -179,6 +179,11 @@ def test_bench_overhead_gets_a_first_result(databases):
     assert re.fullmatch(r"[\d.]+ [\d.]+\n", run(databases, "bench_overhead", "--db", "one.db", "--first-result"))
 
 
+def test_bench_overhead_adds_to_a_list(databases):
+    text = run(databases, "bench_overhead", "--db", "one.db", "--list")
+    assert re.fullmatch(r"adding 64x64x64 to a list: [\d.]+ us \(mad [\d.]+, 41 lists of 200\)\n", text)
+
+
 def test_bench_fleet_merges_and_asks(databases, tmp_path):
     text = run(databases, "bench_fleet", tmp_path / "fleet", "--files", 2, "--samples", 20)
     for step in ("db merge", "report", "db stats", "db export", "transfer query"):

@@ -1,0 +1,38 @@
+// Rankings of the last problems that were asked for. To rank a tuned set takes some 15 us, which a
+// small product's call on the device would notice.
+#pragma once
+
+#include <array>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "runtime/tuned/kernel_ranking.h"
+
+namespace rooftile {
+
+/// Thread-safe. The ranking must outlive it.
+class RecentRankings {
+ public:
+  explicit RecentRankings(const KernelRanking& ranking) : ranking_(ranking) {}
+
+  const KernelRanking& of_all() const { return ranking_; }
+  /// As KernelRanking::ranked.
+  std::vector<RankedChoice> ranked(const Problem& p, const Placement& placement,
+                                   const DeviceLimits& limits);
+
+ private:
+  static constexpr std::size_t kEntries = 64;
+  struct Entry {
+    Problem problem;
+    Placement placement;
+    DeviceLimits limits;
+    std::vector<RankedChoice> kernels;
+  };
+
+  const KernelRanking& ranking_;
+  std::mutex mutex_;
+  std::array<std::shared_ptr<const Entry>, kEntries> entries_;  ///< By slot_of().
+};
+
+}  // namespace rooftile
