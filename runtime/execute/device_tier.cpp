@@ -151,9 +151,8 @@ std::vector<RankedChoice> DeviceTier::ranked(const GemmCall& call) const {
   Problem p = effective(call.problem);
   const PackedForm* const stored = call.packed->stored();
   if (stored != nullptr) (call.packed->shape.operand == Operand::kA ? p.lda : p.ldb) = stored->ld;
-  return ranking_.ranked(
-      p, own_buffers(p), profile_.limits,
-      prepacked(*call.packed, p, stored != nullptr ? IsStored::kYes : IsStored::kNo));
+  return rankings_.ranked(p, own_buffers(p), profile_.limits, *call.packed,
+                          stored != nullptr ? IsStored::kYes : IsStored::kNo);
 }
 
 std::vector<RankedChoice> DeviceTier::ranked_prepacked(const Problem& p, Operand operand,

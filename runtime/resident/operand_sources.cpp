@@ -76,9 +76,8 @@ std::vector<RankedChoice> OperandSources::ranked_before_pass(const KernelRanking
 std::vector<RankedChoice> OperandSources::ranked(RecentRankings& rankings,
                                                  const DeviceLimits& limits) const {
   if (packed_ == nullptr) return rankings.ranked(stored_.problem, stored_.placement, limits);
-  return rankings.of_all().ranked(
-      stored_.problem, stored_.placement, limits,
-      prepacked(*packed_, stored_.problem, has_stored_ ? IsStored::kYes : IsStored::kNo));
+  return rankings.ranked(stored_.problem, stored_.placement, limits, *packed_,
+                         has_stored_ ? IsStored::kYes : IsStored::kNo);
 }
 
 }  // namespace rooftile

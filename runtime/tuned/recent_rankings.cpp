@@ -4,20 +4,37 @@
 
 namespace rooftile {
 
-std::vector<RankedChoice> RecentRankings::ranked(const Problem& p, const Placement& placement,
-                                                 const DeviceLimits& limits) {
-  std::shared_ptr<const Entry>& place = entries_[slot_of(p, 0, kEntries)];
+template <typename Rank>
+std::vector<RankedChoice> RecentRankings::answer(const Question& question, const Rank& rank) {
+  std::shared_ptr<const Entry>& place =
+      entries_[slot_of(question.problem, question.packed, kEntries)];
   std::unique_lock lock(mutex_);
   std::shared_ptr<const Entry> entry = place;
   lock.unlock();
-  if (entry == nullptr || entry->problem != p || entry->placement != placement ||
-      entry->limits != limits) {
-    entry = std::make_shared<const Entry>(
-        Entry{p, placement, limits, ranking_.ranked(p, placement, limits)});
+  if (entry == nullptr || entry->question != question) {
+    entry = std::make_shared<const Entry>(Entry{question, rank()});
     lock.lock();
     place = entry;
   }
   return entry->kernels;
+}
+
+std::vector<RankedChoice> RecentRankings::ranked(const Problem& p, const Placement& placement,
+                                                 const DeviceLimits& limits) {
+  return answer({.problem = p, .placement = placement, .limits = limits},
+                [&] { return ranking_.ranked(p, placement, limits); });
+}
+
+std::vector<RankedChoice> RecentRankings::ranked(const Problem& p, const Placement& placement,
+                                                 const DeviceLimits& limits,
+                                                 const PackedOperand& packed, IsStored is_stored) {
+  return answer(
+      {.problem = p,
+       .placement = placement,
+       .limits = limits,
+       .packed = packed.id,
+       .is_stored = is_stored},
+      [&] { return ranking_.ranked(p, placement, limits, prepacked(packed, p, is_stored)); });
 }
 
 }  // namespace rooftile

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <array>
+#include <cstdint>
 #include <memory>
 #include <mutex>
 #include <vector>
@@ -16,19 +17,32 @@ class RecentRankings {
  public:
   explicit RecentRankings(const KernelRanking& ranking) : ranking_(ranking) {}
 
-  const KernelRanking& of_all() const { return ranking_; }
   /// As KernelRanking::ranked.
   std::vector<RankedChoice> ranked(const Problem& p, const Placement& placement,
                                    const DeviceLimits& limits);
+  /// The same with an operand that was packed before, as prepacked() describes it.
+  std::vector<RankedChoice> ranked(const Problem& p, const Placement& placement,
+                                   const DeviceLimits& limits, const PackedOperand& packed,
+                                   IsStored is_stored);
 
  private:
   static constexpr std::size_t kEntries = 64;
-  struct Entry {
+  struct Question {
     Problem problem;
     Placement placement;
     DeviceLimits limits;
+    std::uint64_t packed = 0;  ///< PackedOperand::id; 0: none.
+    IsStored is_stored = IsStored::kNo;
+
+    bool operator==(const Question&) const = default;
+  };
+  struct Entry {
+    Question question;
     std::vector<RankedChoice> kernels;
   };
+
+  template <typename Rank>
+  std::vector<RankedChoice> answer(const Question& question, const Rank& rank);
 
   const KernelRanking& ranking_;
   std::mutex mutex_;

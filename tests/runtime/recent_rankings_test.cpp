@@ -27,11 +27,17 @@ class RecentRankingsTest : public ::testing::Test {
  protected:
   RecentRankingsTest() {
     limits_.texel_buffer_r32 = limits_.texel_buffer_rgba32 = true;
+    limits_.subgroup_size = limits_.min_subgroup_size = limits_.max_subgroup_size = 8;
+    limits_.subgroup_broadcast = true;  // So that kernels of packed operands are legal.
+    limits_.shared_memory_bytes = 32768;
     std::vector<TunedKernel> tuned;
     const std::vector<Variant> space = legal_variants(limits_);
-    for (std::size_t i = 0; i < space.size(); i += space.size() / 300) {
+    std::size_t packing = 0;
+    for (std::size_t i = 0; i < space.size(); ++i) {
       const Variant& variant = space[i];
-      if (variant.reduction == Reduction::kAtomic) continue;
+      const bool packs = variant.packed_b != Packed::kNo && ++packing <= 5;
+      if (variant.reduction == Reduction::kAtomic || (!packs && i % (space.size() / 300) != 0))
+        continue;
       const Problem p = packed_problem(33 + static_cast<std::int64_t>(tuned.size()), 90, 65);
       tuned.push_back({.candidate = {.hash = std::to_string(tuned.size()), .variant = variant},
                        .problem = p,
@@ -71,6 +77,28 @@ TEST_F(RecentRankingsTest, AreThoseOfTheProblemItsPlacementAndTheLimits) {
     // More problems than are kept.
     for (std::int64_t m = 41; m < 200; ++m)
       expect_right(packed_problem(m, 96, 64), own_buffers(p), limits_);
+  }
+}
+
+TEST_F(RecentRankingsTest, AreThoseOfThePackedOperand) {
+  const Problem p = packed_problem(40, 96, 64);
+  const Placement own = own_buffers(p);
+  PackedOperand nothing, panels;
+  nothing.shape = panels.shape = shape_of(p, Operand::kB);
+  for (const RankedChoice& choice : ranking_->ranked(p, own, limits_))
+    if (const auto format = packed_format(choice.candidate->variant, p, Operand::kB))
+      panels.forms.push_back({.panels = format});
+  const auto direct = [&](const PackedOperand& packed, IsStored is_stored) {
+    return content(ranking_->ranked(p, own, limits_, prepacked(packed, p, is_stored)));
+  };
+  ASSERT_NE(direct(nothing, IsStored::kNo), direct(panels, IsStored::kNo));
+  ASSERT_NE(direct(nothing, IsStored::kNo), direct(nothing, IsStored::kYes));
+  for (int again = 0; again < 2; ++again) {
+    expect_right(p, own, limits_);
+    for (const IsStored is_stored : {IsStored::kNo, IsStored::kYes})
+      for (const PackedOperand* packed : {&nothing, &panels})
+        EXPECT_EQ(content(recent_->ranked(p, own, limits_, *packed, is_stored)),
+                  direct(*packed, is_stored));
   }
 }
 
