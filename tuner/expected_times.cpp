@@ -45,7 +45,8 @@ double finals_s(const Search& search, const StepCosts& costs) {
   const Candidate& best = *order.front();
   const bool long_product = best.total_ns() > kLongProductNs;
   const double samples = (long_product ? 0 : 1) + search.round_samples(kFinalSamples);
-  const double arms = static_cast<double>(std::min(search.tried(), kFinalists + 1));
+  const double arms =
+      static_cast<double>(std::min(search.tried(), kFinalists + kWinnersElsewhere + 1));
   const double requests = arms * kRounds + 2 * kPairs, calls = samples * requests + kMostHostRounds;
   return calls * best.total_ns() * 1e-9 + requests * kRequestS +
          certificate_s(search, costs, best.variant) + kOtherCallsS +

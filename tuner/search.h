@@ -14,10 +14,11 @@
 
 namespace rooftile {
 
-/// Samples and rounds of a candidate in the search and in the finals, and the number of finalists.
+/// Samples and rounds of a candidate in the search and in the finals, and the number of finalists:
+/// the fastest, and winners of other problems that are not among them.
 inline constexpr int kSearchSamples = 2, kSearchRounds = 2;
 inline constexpr int kFinalSamples = 2, kFinalRounds = 12;
-inline constexpr std::size_t kFinalists = 8;
+inline constexpr std::size_t kFinalists = 8, kWinnersElsewhere = 2;
 
 /// A kernel that is legal for the problem, and its measurements there.
 struct Candidate {

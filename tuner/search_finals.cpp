@@ -24,6 +24,26 @@ void time_all_again(Search& search, const std::function<bool()>& over) {
     }
 }
 
+/// The fastest candidates, the default, and winners of the nearest other problems: a candidate that
+/// was measured while the machine was slowed may be the fastest all the same.
+std::vector<std::size_t> finalists(const Search& search) {
+  const std::vector<std::size_t> ranked = search.ranked();
+  std::vector<std::size_t> order(
+      ranked.begin(),
+      ranked.begin() + static_cast<std::ptrdiff_t>(std::min(ranked.size(), kFinalists)));
+  const auto add = [&](std::size_t candidate) {
+    const bool measured = std::ranges::find(ranked, candidate) != ranked.end();
+    if (!measured || std::ranges::find(order, candidate) != order.end()) return false;
+    order.push_back(candidate);
+    return true;
+  };
+  add(search.default_candidate());
+  std::size_t added = 0;
+  for (const std::size_t winner : search.winners_elsewhere())
+    if (added < kWinnersElsewhere && add(winner)) ++added;
+  return order;
+}
+
 }  // namespace
 
 void try_suspects(Search& search, const std::function<bool()>& over) {
@@ -49,11 +69,7 @@ void run_finals(Search& search, Objective objective, QuietWait& wait,
     if (objective == Objective::kCall) time_all_again(search, over);
     return;
   }
-  std::vector<std::size_t> order = search.ranked();
-  const std::size_t own = search.default_candidate();
-  const bool has_default = std::ranges::find(order, own) != order.end();
-  order.resize(std::min(order.size(), kFinalists));
-  if (has_default && std::ranges::find(order, own) == order.end()) order.push_back(own);
+  const std::vector<std::size_t> order = finalists(search);
   if (order.size() < 2) return;
   std::vector<std::vector<double>> kernel_share(order.size());  // Of each sample.
   const std::vector<Arm> arms = eliminate(

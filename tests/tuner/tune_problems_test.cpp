@@ -23,6 +23,7 @@
 #include "tuner/problem_tuner.h"
 #include "tuner/search/strategy.h"
 #include "tuner/search_finals.h"
+#include "tuner/stored/ranked_list.h"
 
 namespace rooftile {
 namespace {
@@ -317,6 +318,30 @@ TEST_F(TuneProblemsTest, TheFinalsWaitWhileTheMachineIsSlowed) {
   const std::vector<const Candidate*> order = search.preferred();
   for (std::size_t i = 0; i < kFinalists; ++i)
     EXPECT_THAT(order[i]->samples_ns, Each(Eq(kOtherNs))) << i;
+}
+
+TEST_F(TuneProblemsTest, AWinnerOfAnotherProblemIsAFinalistEvenIfItLookedSlow) {
+  WorkerProcess worker(this->worker(1.8 * kOtherNs, 1), {{"operation", "open"}});
+  const Budget budget(600);
+  CandidateRunner runner(store_, worker, budget, stop_, new_run());
+  const TuneOptions options;
+  const ProblemTunerContext context = this->context(runner, options, [] { return false; });
+  Search search(context, device_, problems_[0].problem);
+  const std::size_t winner = search.candidates().size() - 3;
+  ASSERT_NE(winner, search.default_candidate());
+  const Variant& variant = search.candidates()[winner].variant;
+  store_ranked(store_, device_, packed_problem(34, 90, 65),
+               {{{.candidate = runner.id(variant, search.signature()), .kernel_ns = kOtherNs}}});
+  std::ofstream(settled_) << "x";
+  ASSERT_TRUE(runner.certified(variant, search.signature()));
+  search.measure(winner, 2);
+  for (std::size_t i = 0; i < search.candidates().size(); ++i)
+    if (i != winner) search.measure(i, 2);
+  ASSERT_EQ(search.ranked().back(), winner);
+  QuietWait none;
+  run_finals(search, Objective::kCall, none, [] { return false; });
+  EXPECT_TRUE(search.candidates()[winner].finalist);
+  EXPECT_DOUBLE_EQ(search.candidates()[winner].total_ns(), kOtherNs);
 }
 
 TEST_F(TuneProblemsTest, TheBestKernelIsCertifiedAlsoWhereTheFinalsTookTheirTime) {
