@@ -30,7 +30,7 @@ std::vector<std::string> sql_blocks(const std::string& text) {
 }
 
 /// Adds data that another machine measured.
-void import_filled(Store& store, const TemporaryFolder& folder) {
+void import_filled(Store& store, const ScratchFolder& folder) {
   Store other(folder / "other.db");
   const Filled filled = fill_store(other);
   other.export_to(folder / "export.db", std::vector<RowId>{filled.device});

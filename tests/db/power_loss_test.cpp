@@ -27,7 +27,7 @@ class PowerLossTest : public StoreTest {
  protected:
   /// Opens what a cut leaves, in a folder of its own.
   void expect_sound(const Disk& disk, const std::vector<Promise>& promises, std::size_t step) {
-    const TemporaryFolder folder;
+    const ScratchFolder folder;
     for (const auto& [name, bytes] : disk)
       if (!name.ends_with("-shm")) write_file(folder / name, bytes);
     Store store(folder / "rooftile.db");

@@ -85,7 +85,7 @@ rc::Gen<double> any_time() {
 /// All cases share one file, because a fixture lives for one case only, and because rows of
 /// different cases must not affect each other.
 Store& shared_store() {
-  static const TemporaryFolder folder;
+  static const ScratchFolder folder;
   static Store store(folder / "rooftile.db");
   return store;
 }

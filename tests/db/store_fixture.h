@@ -10,28 +10,9 @@
 
 #include "core/error.h"
 #include "db/store.h"
+#include "tests/support/scratch.h"
 
 namespace rooftile {
-
-class TemporaryFolder {
- public:
-  TemporaryFolder() {
-    std::string name = (std::filesystem::temp_directory_path() / "rooftile-db-XXXXXX").string();
-    if (::mkdtemp(name.data()) == nullptr) throw std::runtime_error("no temporary folder: " + name);
-    path_ = name;
-  }
-  ~TemporaryFolder() {
-    std::error_code ignored;
-    std::filesystem::remove_all(path_, ignored);
-  }
-  TemporaryFolder(const TemporaryFolder&) = delete;
-  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
-  const std::filesystem::path& path() const { return path_; }
-  std::filesystem::path operator/(std::string_view name) const { return path_ / name; }
-
- private:
-  std::filesystem::path path_;
-};
 
 inline DeviceProfile example_device(std::string name = "llvmpipe (LLVM 15.0.6, 256 bits)") {
   DeviceProfile profile;
@@ -108,7 +89,7 @@ class StoreTest : public ::testing::Test {
     for (int i = 0; i < 60; ++i) store.candidate_id(example_candidate("hash" + std::to_string(i)));
     transaction.commit();
   }
-  TemporaryFolder folder_;
+  ScratchFolder folder_;
 };
 
 }  // namespace rooftile

@@ -1,7 +1,7 @@
 #include <cstdlib>
 #include <fstream>
 
-#include "tests/support/temporary_folder.h"
+#include "tests/support/scratch.h"
 #include "tests/support/test_device.h"
 
 namespace rooftile {
@@ -49,7 +49,7 @@ class MissingDriverDeathTest : public testing::Test {
             library + R"("}})");
   }
 
-  TemporaryFolder folder_;
+  ScratchFolder folder_;
 };
 
 TEST_F(MissingDriverDeathTest, ManifestIsNotThere) { expect_nothing("/nonexistent/icd.json"); }

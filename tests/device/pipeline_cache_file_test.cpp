@@ -7,7 +7,7 @@
 #include <fstream>
 
 #include "core/error.h"
-#include "tests/support/temporary_folder.h"
+#include "tests/support/scratch.h"
 
 namespace rooftile {
 namespace {
@@ -52,7 +52,7 @@ class PipelineCacheFile : public testing::Test {
     EXPECT_THAT(loaded.note, HasSubstr(file_.string()));
   }
 
-  TemporaryFolder folder_;
+  ScratchFolder folder_;
   // The data contains all bytes, because line ends and NUL have no special meaning in it.
   const std::string data_ = std::string("\0\n\n binary \xff", 12);
   const fs::path file_ = folder_.path() / "new" / "folder" / pipeline_cache_file_name(kProfile);

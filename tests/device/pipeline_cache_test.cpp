@@ -3,7 +3,7 @@
 
 #include <fstream>
 
-#include "tests/support/temporary_folder.h"
+#include "tests/support/scratch.h"
 #include "tests/support/test_device.h"
 
 namespace rooftile {
@@ -20,7 +20,7 @@ class PipelineCache : public testing::Test {
     return device->pipeline_cache_state();
   }
 
-  TemporaryFolder folder_;
+  ScratchFolder folder_;
   fs::path cache_ = folder_.path() / "cache";
 };
 

@@ -13,7 +13,7 @@
 #include "formats/t4_import.h"
 #include "generator/emit.h"
 #include "generator/version.h"
-#include "tests/support/temporary_folder.h"
+#include "tests/support/scratch.h"
 
 namespace rooftile {
 
@@ -104,7 +104,7 @@ class FormatsTest : public ::testing::Test {
 
   std::filesystem::path file(const char* name) const { return folder_.path() / name; }
 
-  TemporaryFolder folder_;
+  ScratchFolder folder_;
 };
 
 }  // namespace rooftile

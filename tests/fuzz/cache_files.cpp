@@ -60,7 +60,7 @@ void read_spirv(const fs::path& folder, std::string_view input, bool damages) {
 
 int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t count) {
   using namespace rooftile;
-  static const TemporaryFolder folder;
+  static const ScratchFolder folder;
   if (count == 0) return 0;
   const std::string_view input = text_of(bytes + 1, count - 1);
   const bool damages = (bytes[0] & 1) != 0;

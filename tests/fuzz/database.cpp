@@ -7,7 +7,7 @@ int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t count) {
   using namespace rooftile;
   static const Base base(newest_schema_version());
   if (count == 0) return 0;
-  const TemporaryFolder folder;
+  const ScratchFolder folder;
   const fs::path file = folder / "hostile.db", own = folder / "own.db";
   write_hostile(file, base, Input{std::span(bytes, count)});
   write_file(own, base.bytes);

@@ -54,7 +54,7 @@ struct Column {
 
 /// A file that the tuner of a version of the schema wrote, and its columns.
 struct Base {
-  TemporaryFolder folder;
+  ScratchFolder folder;
   std::string bytes;
   std::vector<Column> columns;
 

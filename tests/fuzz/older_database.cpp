@@ -11,7 +11,7 @@ int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t count) {
   if (count < 2) return 0;
   const int version = 1 + bytes[0] % (newest_schema_version() - 1);
   const Base& base = bases.try_emplace(version, version).first->second;
-  const TemporaryFolder folder;
+  const ScratchFolder folder;
   const fs::path file = folder / "hostile.db", own = folder / "own.db";
   write_hostile(file, base, Input{std::span(bytes + 1, count - 1)});
   write_file(own, newest.bytes);

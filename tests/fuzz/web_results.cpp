@@ -12,7 +12,7 @@ namespace {
 /// The bytes of a database, for each input anew.
 const std::string& own_database() {
   static const std::string bytes = [] {
-    const TemporaryFolder folder;
+    const ScratchFolder folder;
     Store(folder / "own.db").vacuum();
     return bytes_of_file(folder / "own.db");
   }();
@@ -27,7 +27,7 @@ int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t count) {
   read_or_refuse([&] {
     const web::Results results =
         web::parse_results(std::string(text_of(bytes, count)), "results.json");
-    const TemporaryFolder folder;
+    const ScratchFolder folder;
     write_file(folder / "own.db", own_database());
     Store store(folder / "own.db");
     read_or_refuse([&] { web::import_results(store, results); });

@@ -37,7 +37,7 @@ void read_reply_of(const WorkerAnswer& answer) {
 
 int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t count) {
   using namespace rooftile;
-  static const TemporaryFolder folder;
+  static const ScratchFolder folder;
   static const std::filesystem::path program = program_that_sends(folder.path());
   constexpr double kDeadlineS = 20;
   const std::atomic<bool> stop = false;

@@ -14,7 +14,7 @@
 #include <thread>
 
 #include "core/error.h"
-#include "tests/support/temporary_folder.h"
+#include "tests/support/scratch.h"
 
 namespace rooftile::web {
 namespace {
@@ -99,7 +99,7 @@ TEST(WebServer, AnswersWhileOtherConnectionsAreIdle) {
 }
 
 TEST(WritePage, ReplacesAnEarlierPageAndNoOtherFile) {
-  const TemporaryFolder temporary;
+  const ScratchFolder temporary;
   const std::filesystem::path folder = temporary.path() / "page",
                               victim = temporary.path() / "victim";
   const std::vector<PageFile> files = {{"index.html", "<title>Rooftile: one"},

@@ -1,28 +1,14 @@
 #include "tuner/worker/calibration_run.h"
 
 #include <gtest/gtest.h>
-#include <stdlib.h>
 
-#include <filesystem>
-#include <stdexcept>
+#include "tests/support/scratch.h"
 
 namespace rooftile {
 namespace {
 
 class KnownCalibration : public ::testing::Test {
  protected:
-  KnownCalibration() {
-    std::string name =
-        (std::filesystem::temp_directory_path() / "rooftile-calibration-XXXXXX").string();
-    if (::mkdtemp(name.data()) == nullptr) throw std::runtime_error("no temporary folder");
-    folder_ = name;
-    store_.emplace(folder_ / "rooftile.db");
-  }
-  ~KnownCalibration() override {
-    store_.reset();
-    std::filesystem::remove_all(folder_);
-  }
-
   static Calibration whole() {
     const HostRates host = {
         .call_ns = 1e3, .gbps = 10, .gemm = {{.m = 64, .n = 64, .k = 64, .gflops = 10}}};
@@ -40,8 +26,8 @@ class KnownCalibration : public ::testing::Test {
   }
 
   const DeviceProfile device_ = {.name = "a device"};
-  std::filesystem::path folder_;
-  std::optional<Store> store_;
+  ScratchFolder folder_;
+  std::optional<Store> store_{folder_ / "rooftile.db"};
 };
 
 TEST_F(KnownCalibration, IsTheStoredOne) { EXPECT_EQ(known_after(whole()), whole()); }

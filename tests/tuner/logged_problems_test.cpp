@@ -2,9 +2,9 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <stdlib.h>
 
 #include "runtime/model/calibration.h"
+#include "tests/support/scratch.h"
 
 namespace rooftile {
 namespace {
@@ -14,19 +14,9 @@ using ::testing::SizeIs;
 
 class LoggedProblemsTest : public ::testing::Test {
  protected:
-  LoggedProblemsTest() {
-    std::string name = (std::filesystem::temp_directory_path() / "rooftile-log-XXXXXX").string();
-    if (::mkdtemp(name.data()) == nullptr) throw std::runtime_error("no temporary folder");
-    folder_ = name;
-    store_.emplace(folder_ / "rooftile.db");
-    device_ = store_->device_id({.name = "a device"});
-  }
-  ~LoggedProblemsTest() override {
-    store_.reset();
-    std::filesystem::remove_all(folder_);
-  }
-  std::filesystem::path folder_;
-  std::optional<Store> store_;
+  LoggedProblemsTest() { device_ = store_->device_id({.name = "a device"}); }
+  ScratchFolder folder_;
+  std::optional<Store> store_{folder_ / "rooftile.db"};
   RowId device_ = 0;
 };
 
