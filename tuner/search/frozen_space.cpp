@@ -38,14 +38,18 @@ std::vector<std::string> texts(std::span<const Variant> variants) {
   return result;
 }
 
+// Of a sample. The tuner takes far fewer; a file of a stranger may state any number.
+constexpr std::size_t kMostValues = 4096;
+
 FrozenPoint summarized(const Variant& variant, std::span<const SampleRecord> samples) {
   std::vector<double> medians, spreads, packs, compiles;
   FrozenPoint point{.variant = variant, .status = samples.back().status};
   for (const SampleRecord& sample : samples) {
     if (sample.status != SampleStatus::kMeasured) continue;
     // A sample counts as often as it has values.
-    medians.insert(medians.end(), sample.kernel.count, sample.kernel.median_ns);
-    spreads.insert(spreads.end(), sample.kernel.count, sample.kernel.mad_ns);
+    const std::size_t count = std::min(sample.kernel.count, kMostValues);
+    medians.insert(medians.end(), count, sample.kernel.median_ns);
+    spreads.insert(spreads.end(), count, sample.kernel.mad_ns);
     packs.push_back(sample.pack_ns);
     compiles.push_back(sample.compile_ns);
   }

@@ -66,6 +66,15 @@ TEST_F(FrozenSpaceTest, SamplesOfACandidateAreOnePoint) {
   EXPECT_EQ(space.points[0].variant, tiled_);
 }
 
+// A file of a stranger may state any number of values.
+TEST_F(FrozenSpaceTest, NoNumberOfValuesTakesMemoryWithoutEnd) {
+  sample(tiled_, SampleStatus::kMeasured, 1000, std::size_t{1} << 60);
+  sample(tiled_, SampleStatus::kMeasured, 3000, 1);
+  const FrozenSpace space = frozen();
+  ASSERT_EQ(space.points.size(), 1u);
+  EXPECT_EQ(space.points[0].kernel_ns, 1000);
+}
+
 TEST_F(FrozenSpaceTest, HoldsOnlySearchMeasurements) {
   sample(tiled_, SampleStatus::kMeasured, 1000, 2);
   sample(tiled_, SampleStatus::kMeasured, 5000, 9, 0, SamplePurpose::kPortfolio);
