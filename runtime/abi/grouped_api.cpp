@@ -130,7 +130,7 @@ rooftile_status rooftile_resident_grouped_gemm(rooftile_context* context,
     const std::shared_ptr<Resident> resident = resident_of(context);
     const ResidentWork work = work_of(*resident, args, groups, operands);
     context->context.grouped_counter()(work.call.problem);
-    give(resident, resident->gemm(work), run);
+    give(resident, [&] { return resident->gemm(work); }, run);
   });
 }
 

@@ -62,10 +62,22 @@ ResidentWork work_of(const Resident& resident, const rooftile_gemm_args* args,
 
 }  // namespace
 
-void give(const std::shared_ptr<Resident>& resident, std::shared_ptr<Run> run,
-          rooftile_run** target) {
-  if (target == nullptr) return;
-  *target = run_names().add(std::make_shared<NamedRun>(NamedRun{resident, std::move(run)}));
+void give(const std::shared_ptr<Resident>& resident,
+          const std::function<std::shared_ptr<Run>()>& begin, rooftile_run** target) {
+  if (target == nullptr) {
+    begin();
+    return;
+  }
+  // A call that has begun must not fail for lack of memory.
+  const auto named = std::make_shared<NamedRun>(NamedRun{resident, nullptr});
+  rooftile_run* const name = run_names().add(named);
+  try {
+    named->run = begin();
+  } catch (...) {
+    run_names().release(name);
+    throw;
+  }
+  *target = name;
 }
 
 }  // namespace rooftile
@@ -134,7 +146,9 @@ rooftile_status rooftile_resident_gemm(rooftile_context* context, const rooftile
   return guarded([&] {
     if (run != nullptr) *run = nullptr;
     const std::shared_ptr<Resident> resident = resident_of(context);
-    give(resident, resident->gemm(work_of(*resident, args, operands)), run);
+    const ResidentWork work = work_of(*resident, args, operands);
+    give(
+        resident, [&] { return resident->gemm(work); }, run);
   });
 }
 
@@ -208,7 +222,8 @@ rooftile_status rooftile_list_run(rooftile_list* list, rooftile_run** run) {
     if (run == nullptr && named->list->has_downloads())
       fail(ErrorCode::kInvalidArgument,
            "run is null, but the list has downloads, which rooftile_run_wait completes");
-    give(named->resident, named->list->run(), run);
+    give(
+        named->resident, [&] { return named->list->run(); }, run);
   });
 }
 

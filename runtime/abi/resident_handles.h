@@ -3,6 +3,7 @@
 
 #include <rooftile/resident.h>
 
+#include <functional>
 #include <memory>
 
 #include "runtime/resident/resident_list.h"
@@ -33,9 +34,10 @@ Names<rooftile_list, NamedList>& list_names();
 std::shared_ptr<Resident> resident_of(rooftile_context* context);
 std::shared_ptr<DeviceMemory> memory_of(const Resident& resident, const rooftile_buffer* buffer);
 
-/// Stores the handle of a run in *target, if the caller wants it.
-void give(const std::shared_ptr<Resident>& resident, std::shared_ptr<Run> run,
-          rooftile_run** target);
+/// Begins a run and stores its handle in *target, if the caller wants it. Nothing is begun without
+/// memory for the handle.
+void give(const std::shared_ptr<Resident>& resident,
+          const std::function<std::shared_ptr<Run>()>& begin, rooftile_run** target);
 
 template <typename T>
 T* checked(const char* argument, T* pointer) {

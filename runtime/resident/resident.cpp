@@ -74,8 +74,15 @@ std::shared_ptr<Run> Resident::submit(const std::vector<CommandList*>& lists, Ru
   const std::lock_guard lock(submitting_);
   reap();
   for (const auto& use : uses) contents.keeps.push_back(use);
-  auto run = std::make_shared<Run>(device_->submit(lists), std::move(contents));
+  // Takes all memory before the device begins: what it uses must be kept from then on.
+  const auto run = std::make_shared<Run>(std::move(contents));
   in_flight_.push_back(run);
+  try {
+    run->begin(device_->submit(lists));
+  } catch (...) {
+    in_flight_.pop_back();
+    throw;
+  }
   for (const auto& use : uses) {
     const std::lock_guard using_it(use->mutex);
     use->last_run = run;

@@ -28,9 +28,10 @@ struct RunContents {
 /// Thread-safe.
 class Run {
  public:
-  Run(Submission submission, RunContents contents)
-      : contents_(std::move(contents)), submission_(std::move(submission)) {}
+  explicit Run(RunContents contents) : contents_(std::move(contents)) {}
 
+  /// Before anything else, and before other threads know the run. Throws nothing.
+  void begin(Submission submission) noexcept { submission_ = std::move(submission); }
   /// Returns false when the work is not finished within timeout_ns (0: does not wait). The first
   /// call that finds it finished fills the host memory. Throws kDevice when the device was lost.
   bool wait(double timeout_ns);

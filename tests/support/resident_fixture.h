@@ -57,11 +57,12 @@ class ResidentTest : public ::testing::Test {
 
   /// Opens a context on a database with these kernels; without kernels there is no database.
   void open(const std::vector<Variant>& ranked, const Epilogue& epilogue = {},
-            const Types& types = {}, double kernel_ns = 1e5) {
+            const Types& types = {}, double kernel_ns = 1e5,
+            const Calibration& calibration = fast_host()) {
     rooftile_close(context_);
     const std::string database = (folder_ / fmt::format("{}.db", ++databases_)).string();
     if (!ranked.empty())
-      write_test_database(database, device_, ranked, epilogue, types, fast_host(), kernel_ns);
+      write_test_database(database, device_, ranked, epilogue, types, calibration, kernel_ns);
     const rooftile_options options = {.struct_size = sizeof options,
                                       .database_path = database.c_str()};
     ok(rooftile_open(&options, &context_));

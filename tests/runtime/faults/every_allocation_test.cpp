@@ -4,74 +4,14 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <algorithm>
-#include <cstddef>
 #include <cstdio>
-#include <cstdlib>
-#include <functional>
-#include <limits>
 #include <memory>
-#include <new>
 
 #include "tests/support/c_api_fixture.h"
-
-namespace {
-
-constexpr long kNever = std::numeric_limits<long>::max();
-thread_local long allocations_left = kNever;  // of this thread, before one fails
-thread_local bool has_failed = false;
-
-void* allocate(std::size_t bytes, std::size_t alignment) {
-  if (allocations_left != kNever && allocations_left-- == 0) {
-    allocations_left = kNever;
-    has_failed = true;
-    throw std::bad_alloc();
-  }
-  const std::size_t rounded =
-      (std::max<std::size_t>(bytes, 1) + alignment - 1) / alignment * alignment;
-  void* const memory = std::aligned_alloc(alignment, rounded);
-  if (memory == nullptr) throw std::bad_alloc();
-  return memory;
-}
-
-// Where this is inlined and allocate() is not, g++ takes the pair for a mistake.
-[[gnu::noinline]] void release(void* memory) noexcept { std::free(memory); }
-
-}  // namespace
-
-void* operator new(std::size_t bytes) { return allocate(bytes, alignof(std::max_align_t)); }
-void* operator new[](std::size_t bytes) { return allocate(bytes, alignof(std::max_align_t)); }
-void* operator new(std::size_t bytes, std::align_val_t alignment) {
-  return allocate(bytes, static_cast<std::size_t>(alignment));
-}
-void* operator new[](std::size_t bytes, std::align_val_t alignment) {
-  return allocate(bytes, static_cast<std::size_t>(alignment));
-}
-void operator delete(void* memory) noexcept { release(memory); }
-void operator delete[](void* memory) noexcept { release(memory); }
-void operator delete(void* memory, std::size_t) noexcept { release(memory); }
-void operator delete[](void* memory, std::size_t) noexcept { release(memory); }
-void operator delete(void* memory, std::align_val_t) noexcept { release(memory); }
-void operator delete[](void* memory, std::align_val_t) noexcept { release(memory); }
-void operator delete(void* memory, std::size_t, std::align_val_t) noexcept { release(memory); }
-void operator delete[](void* memory, std::size_t, std::align_val_t) noexcept { release(memory); }
+#include "tests/support/failing_allocations.h"
 
 namespace rooftile {
 namespace {
-
-/// Runs it with the n-th allocation of this thread failing, for each n until none fails.
-int at_every_allocation(const std::function<void()>& prepare, const std::function<void()>& work,
-                        const std::function<void(bool failed)>& check) {
-  for (int point = 0;; ++point) {
-    prepare();
-    has_failed = false;
-    allocations_left = point;
-    work();
-    allocations_left = kNever;
-    check(has_failed);
-    if (!has_failed || ::testing::Test::HasFailure()) return point;
-  }
-}
 
 class EveryAllocation : public CApi {
  protected:

@@ -1,0 +1,92 @@
+#include "tests/support/failing_allocations.h"
+
+#include <algorithm>
+#include <atomic>
+#include <cstddef>
+#include <cstdlib>
+#include <limits>
+#include <new>
+
+namespace rooftile {
+namespace {
+
+constexpr long kNever = std::numeric_limits<long>::max();
+thread_local long left_of_thread = kNever;  // allocations before one fails
+std::atomic<bool> counts_all = false;
+std::atomic<long> left_of_all = kNever, live_blocks = 0;
+std::atomic<bool> failed = false;
+
+bool fails_now() {
+  if (left_of_thread != kNever && left_of_thread-- == 0) {
+    left_of_thread = kNever;
+    return true;
+  }
+  return counts_all && left_of_all-- == 0;
+}
+
+void* allocate(std::size_t bytes, std::size_t alignment) {
+  if (fails_now()) {
+    failed = true;
+    throw std::bad_alloc();
+  }
+  const std::size_t rounded =
+      (std::max<std::size_t>(bytes, 1) + alignment - 1) / alignment * alignment;
+  void* const memory = std::aligned_alloc(alignment, rounded);
+  if (memory == nullptr) throw std::bad_alloc();
+  ++live_blocks;
+  return memory;
+}
+
+// Where this is inlined and allocate() is not, g++ takes the pair for a mistake.
+[[gnu::noinline]] void release(void* memory) noexcept {
+  if (memory != nullptr) --live_blocks;
+  std::free(memory);
+}
+
+}  // namespace
+
+void FailingAllocations::fail_at(long n, Of whose) {
+  heal();
+  failed = false;
+  if (whose == Of::kThisThread) {
+    left_of_thread = n;
+  } else {
+    left_of_all = n;
+    counts_all = true;
+  }
+}
+
+void FailingAllocations::heal() {
+  left_of_thread = kNever;
+  counts_all = false;
+}
+
+bool FailingAllocations::has_failed() { return failed; }
+long FailingAllocations::live() { return live_blocks; }
+
+}  // namespace rooftile
+
+void* operator new(std::size_t bytes) {
+  return rooftile::allocate(bytes, alignof(std::max_align_t));
+}
+void* operator new[](std::size_t bytes) {
+  return rooftile::allocate(bytes, alignof(std::max_align_t));
+}
+void* operator new(std::size_t bytes, std::align_val_t alignment) {
+  return rooftile::allocate(bytes, static_cast<std::size_t>(alignment));
+}
+void* operator new[](std::size_t bytes, std::align_val_t alignment) {
+  return rooftile::allocate(bytes, static_cast<std::size_t>(alignment));
+}
+void operator delete(void* memory) noexcept { rooftile::release(memory); }
+void operator delete[](void* memory) noexcept { rooftile::release(memory); }
+void operator delete(void* memory, std::size_t) noexcept { rooftile::release(memory); }
+void operator delete[](void* memory, std::size_t) noexcept { rooftile::release(memory); }
+void operator delete(void* memory, std::align_val_t) noexcept { rooftile::release(memory); }
+void operator delete[](void* memory, std::align_val_t) noexcept { rooftile::release(memory); }
+void operator delete(void* memory, std::size_t, std::align_val_t) noexcept {
+  rooftile::release(memory);
+}
+void operator delete[](void* memory, std::size_t, std::align_val_t) noexcept {
+  rooftile::release(memory);
+}
