@@ -1,13 +1,10 @@
-// A full or failing disk gives a clear error and leaves the file unchanged. The tests replace
-// SQLite's system calls, so that writing fails for root as well.
+// A full or failing disk gives a clear error and leaves the file unchanged.
 #include <gmock/gmock.h>
-#include <sqlite3.h>
-#include <unistd.h>
 
 #include <cerrno>
-#include <limits>
 
 #include "store_fixture.h"
+#include "tests/support/failing_writes.h"
 
 namespace rooftile {
 namespace {
@@ -17,48 +14,13 @@ using ::testing::AnyOf;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-constexpr int kNever = std::numeric_limits<int>::max();
-int writes_left = kNever;  // Number of writes before they fail.
-int write_error = ENOSPC;
-
-ssize_t failing_pwrite(int descriptor, const void* bytes, std::size_t count, off_t offset) {
-  if (writes_left <= 0) {
-    errno = write_error;
-    return -1;
-  }
-  --writes_left;
-  return ::pwrite(descriptor, bytes, count, offset);
-}
-
-class FaultTest : public StoreTest {
- protected:
-  void SetUp() override {
-    sqlite3_vfs* vfs = sqlite3_vfs_find(nullptr);
-    for (const char* call : {"pwrite", "pwrite64"})
-      ASSERT_EQ(
-          vfs->xSetSystemCall(vfs, call, reinterpret_cast<sqlite3_syscall_ptr>(failing_pwrite)),
-          SQLITE_OK);
-  }
-  void TearDown() override {
-    writes_left = kNever;
-    sqlite3_vfs* vfs = sqlite3_vfs_find(nullptr);
-    for (const char* call : {"pwrite", "pwrite64"}) vfs->xSetSystemCall(vfs, call, nullptr);
-  }
-  /// During its lifetime, writes fail after the given number.
-  struct Failing {
-    Failing(int good_writes, int error) {
-      writes_left = good_writes;
-      write_error = error;
-    }
-    ~Failing() { writes_left = kNever; }
-  };
-};
+using FaultTest = StoreTest;
 
 TEST_F(FaultTest, FullDiskIsNamedAndNothingIsLost) {
   Store store(file());
   const RowId device = store.device_id(example_device());
   {
-    const Failing full(0, ENOSPC);
+    const FailingWrites full(0, ENOSPC);
     const Error error = error_of([&] { store.begin_run(device, "1.0", "{}"); });
     EXPECT_EQ(error.code(), ErrorCode::kIo);
     EXPECT_THAT(error.what(), AllOf(HasSubstr(file().string()), HasSubstr("disk is full"),
@@ -71,7 +33,7 @@ TEST_F(FaultTest, FullDiskIsNamedAndNothingIsLost) {
 
 TEST_F(FaultTest, FailingDiskIsNamed) {
   Store store(file());
-  const Failing broken(0, EIO);
+  const FailingWrites broken(0, EIO);
   const Error error = error_of([&] { store.device_id(example_device()); });
   EXPECT_EQ(error.code(), ErrorCode::kIo);
   EXPECT_THAT(error.what(), AllOf(HasSubstr(file().string()), HasSubstr("check the disk")));
@@ -96,7 +58,7 @@ TEST_F(FaultTest, AFailedWriteLeavesTheOldOrTheNewList) {
     {
       Store store(file());
       store.put_winners(device, "b", before);
-      const Failing full(good_writes, ENOSPC);
+      const FailingWrites full(good_writes, ENOSPC);
       try {
         store.put_winners(device, "b", after);
         succeeded = true;
@@ -124,7 +86,7 @@ TEST_F(FaultTest, AfterAFailedCreationTheNextAttemptSucceeds) {
     for (const auto& entry : std::filesystem::directory_iterator(folder_.path()))
       std::filesystem::remove(entry);
     {
-      const Failing full(good_writes, ENOSPC);
+      const FailingWrites full(good_writes, ENOSPC);
       try {
         Store store(file());
         succeeded = true;
@@ -146,7 +108,7 @@ TEST_F(FaultTest, ATransactionUndoneByAFullDiskDoesNotCommit) {
   {
     Store::Transaction transaction(store);
     store.device_id(example_device());
-    const Failing full(0, ENOSPC);
+    const FailingWrites full(0, ENOSPC);
     EXPECT_EQ(error_of([&] { transaction.commit(); }).code(), ErrorCode::kIo);
   }
   EXPECT_THAT(store.devices(), IsEmpty());

@@ -13,7 +13,7 @@ namespace {
 constexpr long kNever = std::numeric_limits<long>::max();
 thread_local long left_of_thread = kNever;  // allocations before one fails
 std::atomic<bool> counts_all = false;
-std::atomic<long> left_of_all = kNever, live_blocks = 0;
+std::atomic<long> left_of_all = kNever, live_blocks = 0, first_left = 0;
 std::atomic<bool> failed = false;
 
 bool fails_now() {
@@ -51,6 +51,7 @@ void FailingAllocations::fail_at(long n, Of whose) {
   if (whose == Of::kThisThread) {
     left_of_thread = n;
   } else {
+    first_left = n;
     left_of_all = n;
     counts_all = true;
   }
@@ -61,6 +62,7 @@ void FailingAllocations::heal() {
   counts_all = false;
 }
 
+long FailingAllocations::calls() { return first_left - left_of_all; }
 bool FailingAllocations::has_failed() { return failed; }
 long FailingAllocations::live() { return live_blocks; }
 

@@ -19,6 +19,7 @@ class FailingAllocations {
   /// Ends the fault.
   static void heal();
   static bool has_failed();  ///< Since fail_at().
+  static long calls();       ///< Of all threads since fail_at(Of::kAllThreads), which began them.
   /// Blocks of all threads that were allocated and are not released.
   static long live();
 };

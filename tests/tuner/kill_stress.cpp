@@ -21,11 +21,10 @@
 #include "core/numbers/random.h"
 #include "generator/version.h"
 #include "runtime/device/device.h"
-#include "runtime/model/calibration.h"
 #include "tests/db/child_process.h"
 #include "tests/support/scratch.h"
+#include "tests/tuner/faults/made_up_tune.h"
 #include "tuner/tune.h"
-#include "tuner/worker/worker_protocol.h"
 
 namespace rooftile {
 namespace {
@@ -41,46 +40,10 @@ std::vector<TuneProblem> problems() {
   return list;
 }
 
-/// A fake worker that answers at once and certifies everything.
-int made_up_worker() {
-  for (std::string line; std::getline(std::cin, line);) {
-    const Json request = Json::parse(line);
-    const std::string operation = request.at("operation");
-    Json reply = {{"name", "made up"}};
-    if (operation == "compile") reply = {{"compile_ns", 1e6}};
-    if (operation == "certify") reply = to_json(Certificate{.passed = true, .cases = 1});
-    if (operation == "time" || operation == "time reference") {
-      const TimeRequest asked = time_request_from_json(request.at("request"));
-      Random random(std::hash<std::string>()(to_string(asked.variant)));
-      TimeReply times{.hash = "made up", .compile_ns = 1e6, .estimate_ns = 1e4};
-      const double usual_ns = 1e4 * (2 + static_cast<double>(random.symmetric()));
-      for (int i = 0; i < asked.samples; ++i) times.kernel_ns.push_back(usual_ns + i);
-      reply = to_json(times);
-    }
-    std::cout << reply.dump() << std::endl;
-  }
-  return 0;
-}
-
 DeviceProfile some_device() {
   const Enumeration found = enumerate_devices();
   if (found.devices.empty()) fail(ErrorCode::kDevice, "no Vulkan device: {}", found.note);
   return found.devices.front();
-}
-
-/// A calibration takes long and is stored atomically, so the test writes a made-up one.
-void store_calibration(Store& store, const DeviceProfile& device) {
-  const HostRates host = {
-      .call_ns = 1e3, .gbps = 10, .gemm = {{.m = 64, .n = 64, .k = 64, .gflops = 10}}};
-  const Calibration calibration = {.device = {.submit_ns = 1e4,
-                                              .dispatch_ns = 1e3,
-                                              .fetch_ns = 100,
-                                              .fma_gflops = 100,
-                                              .synchronised_fma_gflops = 50,
-                                              .levels = {{.name = "memory", .gbps = 10}}},
-                                   .host = host,
-                                   .host1 = host};
-  store.add_calibration(store.device_id(device), to_figures(calibration));
 }
 
 /// The tuner that is killed. It prints the finished problems.
@@ -243,7 +206,7 @@ int run(int argc, char** argv) {
   const auto argument = [&](std::size_t i, const char* otherwise) {
     return i < arguments.size() ? arguments[i] : std::string(otherwise);
   };
-  if (argument(0, "") == "worker") return made_up_worker();
+  if (argument(0, "") == "worker") return made_up_worker([] {});
   if (argument(0, "") == "tuner") return run_tuner(argument(1, ""), argument(2, ""));
   return stress("/proc/self/exe", std::stoi(argument(0, "10")), std::stoull(argument(1, "1")),
                 argument(2, ""));

@@ -31,16 +31,24 @@ CompilerPool::~CompilerPool() {
 
 void CompilerPool::post(CompileJob job) {
   const std::scoped_lock lock(mutex_);
-  waiting_.push_back(std::move(job));
+  const RowId candidate = job.candidate;
+  results_[candidate] = std::nullopt;
+  try {
+    waiting_.push_back(std::move(job));
+  } catch (...) {
+    results_.erase(candidate);
+    throw;
+  }
   changed_.notify_all();
 }
 
 CompileResult CompilerPool::wait(RowId candidate, const std::atomic<bool>& stop) {
   std::unique_lock lock(mutex_);
-  while (!changed_.wait_for(lock, kPoll, [&] { return finished_.contains(candidate); }))
+  while (!changed_.wait_for(lock, kPoll, [&] { return results_.at(candidate).has_value(); }))
     if (stop.load()) cancelled_ = true;
-  auto node = finished_.extract(candidate);
-  return std::move(node.mapped());
+  CompileResult result = *std::move(results_.at(candidate));
+  results_.erase(candidate);
+  return result;
 }
 
 CompileResult CompilerPool::compile(WorkerProcess& worker, const CompileJob& job) const {
@@ -50,11 +58,14 @@ CompileResult CompilerPool::compile(WorkerProcess& worker, const CompileJob& job
     result.answer = ask_within(worker, budget_, job.request, job.watchdog_s, cancelled_);
   } catch (const Error& error) {
     result.answer = {.fate = WorkerFate::kInterrupted, .message = error.what()};
+  } catch (const std::exception&) {  // There is no memory, so that nothing more is said.
+    result.answer.fate = WorkerFate::kInterrupted;
   }
   result.wall_s = now_s() - start_s - result.answer.opening_s;
   return result;
 }
 
+// An exception would end the program. What takes memory is done in post().
 void CompilerPool::serve(WorkerProcess& worker, const std::stop_token& ended) {
   std::unique_lock lock(mutex_);
   while (changed_.wait(lock, ended, [&] { return !waiting_.empty(); })) {
@@ -64,7 +75,7 @@ void CompilerPool::serve(WorkerProcess& worker, const std::stop_token& ended) {
     lock.unlock();
     CompileResult result = compile(worker, job);
     lock.lock();
-    finished_.insert_or_assign(job.candidate, std::move(result));
+    results_.at(job.candidate) = std::move(result);
     changed_.notify_all();
   }
 }

@@ -55,7 +55,8 @@ class CompilerPool {
   std::mutex mutex_;
   std::condition_variable_any changed_;
   std::deque<CompileJob> waiting_;
-  std::map<RowId, CompileResult> finished_;
+  std::map<RowId, std::optional<CompileResult>>
+      results_;  ///< Of posted jobs; nothing: not finished.
   std::atomic<bool> cancelled_ = false;
   std::vector<std::jthread> threads_;  ///< Last, so that they end before what they use.
 };
