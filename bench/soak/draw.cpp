@@ -1,6 +1,8 @@
 #include "draw.h"
 
 #include <algorithm>
+#include <iterator>
+#include <sstream>
 
 #include "core/error.h"
 #include "core/round.h"
@@ -17,43 +19,33 @@ namespace {
 constexpr std::int64_t kMostSteps = 1 << 17, kMostElements = 1 << 12, kLargerBy = 16;
 
 const std::vector<std::string>& all_types() {
-  static const std::vector<std::string> types = {"f16",
-                                                 "bf16",
-                                                 "f32_f16",
-                                                 "f32_bf16",
-                                                 "f16_f16",
-                                                 "bf16_bf16",
-                                                 "f16_bf16",
-                                                 "f16_f16_sum_f16",
-                                                 "f16_sum_f16",
-                                                 "i8_i32",
-                                                 "i8",
-                                                 "i8_f16",
-                                                 "u8_i32",
-                                                 "u8",
-                                                 "u8_bf16",
-                                                 "f32xq4b32",
-                                                 "f16xq4b16_f16",
-                                                 "f32xq4b32z",
-                                                 "f16xq4b64zf_f16",
-                                                 "f32xq8b16z",
-                                                 "f16xq8b128_f16",
-                                                 "f32xq8b32zf",
-                                                 "f16xq4b256z",
-                                                 "f32xq4_0",
-                                                 "bf16xq5_0_f16",
-                                                 "f16xq8_0",
-                                                 "f32xq4_k",
-                                                 "f16xq5_k_f16",
-                                                 "f32xq6_k",
-                                                 "bf16xmxfp4",
-                                                 "f16xq4_0_f16",
-                                                 "f32xmxfp4",
-                                                 "f16xq6_k_f16"};
+  static const std::vector<std::string> types = [] {
+    std::istringstream words(
+        "f16 bf16 f32_f16 f32_bf16 f16_f16 bf16_bf16 f16_bf16 f16_f16_sum_f16 "
+        "f16_sum_f16 i8_i32 i8 i8_f16 u8_i32 u8 u8_bf16 f32xq4b32 f16xq4b16_f16 "
+        "f32xq4b32z f16xq4b64zf_f16 f32xq8b16z f16xq8b128_f16 f32xq8b32zf f16xq4b256z "
+        "f32xq4_0 bf16xq5_0_f16 f16xq8_0 f32xq4_k f16xq5_k_f16 f32xq6_k bf16xmxfp4 "
+        "f16xq4_0_f16 f32xmxfp4 f16xq6_k_f16");
+    return std::vector<std::string>(std::istream_iterator<std::string>(words), {});
+  }();
   return types;
 }
 
 std::int64_t steps(const Problem& p) { return p.m * p.n * p.k * p.batch; }
+
+/// Makes A and B the same memory.
+void share_a_and_b(Problem& p) {
+  // A is stored as B is.
+  if (p.trans_a == p.trans_b) p.n = p.k = p.m;
+  if (p.trans_a != p.trans_b) p.n = p.m;
+  p.lda = p.ldb = p.trans_a == Transpose::kYes ? p.m : p.k;
+  p.lda = p.ldb = std::max<std::int64_t>(p.ldb, 1) + 1;
+  p.ldc = p.n + 2;
+  if (p.batch > 1) {
+    p.stride_a = p.stride_b = std::max<std::int64_t>(stored_a(p).rows * p.lda, 1);
+    p.stride_c = std::max<std::int64_t>(p.m * p.ldc, 1);
+  }
+}
 
 }  // namespace
 
@@ -237,6 +229,14 @@ void CaseSource::draw_way(SoakCase& test) {
   }
 }
 
+void CaseSource::draw_drop_in(SoakCase& test) {
+  test.way = any_of<Way>({Way::kFortran, Way::kCblas, Way::kStrided, Way::kArrays});
+  if (test.tuned.trans_a != test.tuned.trans_b && one_in(4)) test.way = Way::kSyrk;
+  test.layout = test.way != Way::kFortran && test.way != Way::kSyrk && one_in(2)
+                    ? Layout::kRowMajor
+                    : Layout::kColumnMajor;
+}
+
 void CaseSource::draw_accuracy(SoakCase& test) {
   if (one_in(6)) test.accuracy = static_cast<Accuracy>(random_.below(5));
   if (test.way >= Way::kResident && !one_in(8)) test.accuracy = Accuracy::kDefault;
@@ -251,18 +251,7 @@ void CaseSource::draw_alias(SoakCase& test) {
   if (!one_in(12)) return;
   Problem& p = test.problem;
   test.alias = static_cast<Alias>(1 + random_.below(3));
-  if (test.alias == Alias::kAB) {
-    // A is stored as B is.
-    if (p.trans_a == p.trans_b) p.n = p.k = p.m;
-    if (p.trans_a != p.trans_b) p.n = p.m;
-    p.lda = p.ldb = p.trans_a == Transpose::kYes ? p.m : p.k;
-    p.lda = p.ldb = std::max<std::int64_t>(p.ldb, 1) + 1;
-    p.ldc = p.n + 2;
-    if (p.batch > 1) {
-      p.stride_a = p.stride_b = std::max<std::int64_t>(stored_a(p).rows * p.lda, 1);
-      p.stride_c = std::max<std::int64_t>(p.m * p.ldc, 1);
-    }
-  }
+  if (test.alias == Alias::kAB) share_a_and_b(p);
   if (test.alias == Alias::kResidual) {
     p.ldc = std::max<std::int64_t>(round_up(p.n, 4), 1);
     if (p.batch > 1) p.stride_c = std::max<std::int64_t>(p.m * p.ldc, 1);
@@ -277,7 +266,9 @@ SoakCase CaseSource::next(const SoakCase& session) {
     Problem& p = test.problem;
     p = {.types = s.types, .trans_a = s.trans_a, .trans_b = s.trans_b, .epilogue = s.epilogue};
     draw_sizes(p, session.kernel);
-    if (drop_in || s.grouped) p.batch = 1;
+    if (drop_in) draw_drop_in(test);
+    if (s.grouped || (drop_in && test.way != Way::kStrided && test.way != Way::kArrays))
+      p.batch = 1;
     const Problem sizes = p;
     p = packed_problem(p.m, p.n, p.k, s.trans_a, s.trans_b, p.batch, s.types);
     if (s.grouped) {
@@ -287,15 +278,15 @@ SoakCase CaseSource::next(const SoakCase& session) {
     p.epilogue = sizes.epilogue;
     draw_scalars(p);
     draw_memory(test);
-    if (drop_in) {
-      test.way = one_in(2) ? Way::kFortran : Way::kCblas;
-      test.layout = test.way == Way::kCblas && one_in(2) ? Layout::kRowMajor : Layout::kColumnMajor;
-    } else {
-      draw_way(test);
-    }
+    if (!drop_in) draw_way(test);
     draw_accuracy(test);
     if (drop_in) test.accuracy = Accuracy::kDefault, test.scan = test.spots = false;
-    draw_alias(test);
+    if (test.way == Way::kSyrk) {
+      test.alias = Alias::kAB;
+      share_a_and_b(p);
+    } else {
+      draw_alias(test);
+    }
     if (!goes_together(test)) continue;
     // Most calls are ones that the kernel can compute.
     const bool is_legal = !illegal_reason(test.kernel, limits_, p, guarded_placement(p));
@@ -342,7 +333,10 @@ bool goes_together(const SoakCase& test) {
       if ((test.way != Way::kGemm && test.way != Way::kSgemm) || p.alpha == 0 || steps(p) == 0)
         return false;
   }
-  if (drop_in && (test.alias != Alias::kNone || p.k == 0)) return false;
+  const Alias needed = test.way == Way::kSyrk ? Alias::kAB : Alias::kNone;
+  if (drop_in && (test.alias != needed || p.k == 0)) return false;
+  if (test.way == Way::kSyrk && (p.trans_a == p.trans_b || p.m != p.n || p.batch != 1))
+    return false;
   if (test.way != Way::kKernel) return true;
   return test.alias == Alias::kNone && test.special != Special::kNan && test.shift == 0 &&
          test.layout == Layout::kRowMajor && test.tuned == signature_of(p);

@@ -32,6 +32,7 @@ class CaseSource {
   void draw_scalars(Problem& p);
   void draw_groups(SoakCase& test);
   void draw_way(SoakCase& test);
+  void draw_drop_in(SoakCase& test);
   void draw_accuracy(SoakCase& test);
   void draw_alias(SoakCase& test);
   bool one_in(std::uint64_t count) { return random_.below(count) == 0; }

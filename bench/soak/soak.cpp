@@ -23,7 +23,7 @@ struct Options {
   std::int64_t piece = -1;
   int calls = 2500, kernels = 8;
   double patience_s = 120, most_work = 4000;
-  bool list = false;
+  bool list = false, drop_in = false;
   std::string replay, replay_file;
 };
 
@@ -87,7 +87,7 @@ void run_piece(std::uint64_t seed, const Options& options, double until_s,
   const DeviceProfile device = first_device();
   CaseSource source(device.limits, seed, options.most_work);
   // The drop-in opens one database per process.
-  const bool drop_in = seed % 8 == 0;
+  const bool drop_in = options.drop_in || seed % 8 == 0;
   for (int kernel = 0; kernel < (drop_in ? 1 : options.kernels) && now_s() < until_s; ++kernel) {
     const SoakCase first = source.session(drop_in);
     report.begin(to_string(first));
@@ -142,7 +142,8 @@ void print_finding(const std::string& line, const std::string& what, std::uint64
   const SoakCase test = parse_case(line);
   const std::string alone = wrong_of({test}, options, folder);
   if (alone.empty()) {
-    fmt::print("  alone it is right; again with: --seed {} --piece {}\n", options.seed, piece);
+    fmt::print("  alone it is right; again with: --seed {} --piece {}{}\n", options.seed, piece,
+               options.drop_in ? " --drop-in" : "");
   } else {
     const SoakCase small = shrunk(
         test,
@@ -239,6 +240,7 @@ int main(int argc, char** argv) try {
   app.add_option("--piece", options.piece, "run only this process of the run");
   app.add_option("--patience", options.patience_s, "seconds until a case counts as hung")
       ->check(CLI::PositiveNumber);
+  app.add_flag("--drop-in", options.drop_in, "only calls over the symbols of the drop-in");
   app.add_flag("--list", options.list, "print each case before it runs");
   app.add_option("--replay", options.replay, "a case, as it was printed");
   app.add_option("--replay-file", options.replay_file, "a file with a case in each line");

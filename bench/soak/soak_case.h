@@ -16,7 +16,9 @@
 
 namespace rooftile {
 
-/// Ways into Rooftile. kKernel runs the drawn kernel itself, on operands with any legal placement.
+/// Ways into Rooftile. kStrided and kArrays are batches
+/// of the drop-in, kSyrk its ssyrk, whose B is A. kKernel runs the drawn kernel itself, on operands
+/// with any legal placement.
 enum class Way : std::uint8_t {
   kGemm,
   kSgemm,
@@ -27,10 +29,13 @@ enum class Way : std::uint8_t {
   kPackedResident,
   kFortran,
   kCblas,
+  kStrided,
+  kArrays,
+  kSyrk,
   kKernel
 };
 /// Whether the call goes through a symbol of the drop-in.
-inline bool is_drop_in(Way way) { return way == Way::kFortran || way == Way::kCblas; }
+inline bool is_drop_in(Way way) { return way >= Way::kFortran && way <= Way::kSyrk; }
 
 /// Special values in A, B and a C that is read.
 enum class Special : std::uint8_t { kNothing, kDenormals, kInfinities, kNan };
@@ -70,8 +75,8 @@ std::string to_string(const SoakCase& test);
 SoakCase parse_case(std::string_view line);
 
 /// The names of the ways, in the order of the enumeration.
-inline constexpr std::array<std::string_view, 10> kWayNames = {
-    "gemm", "sgemm",           "pointers", "packed", "resident",
-    "list", "packed_resident", "fortran",  "cblas",  "kernel"};
+inline constexpr std::array<std::string_view, 13> kWayNames = {
+    "gemm",    "sgemm", "pointers", "packed", "resident", "list",  "packed_resident",
+    "fortran", "cblas", "strided",  "arrays", "syrk",     "kernel"};
 
 }  // namespace rooftile

@@ -110,6 +110,9 @@ SoakVerdict SoakSession::run(const SoakCase& test) {
   switch (test.way) {
     case Way::kFortran:
     case Way::kCblas:
+    case Way::kStrided:
+    case Way::kArrays:
+    case Way::kSyrk:
       call_drop_in(test, operands);
       break;
     case Way::kPacked:

@@ -26,7 +26,7 @@ struct SoakVerdict {
 bool share_session(const SoakCase& x, const SoakCase& y);
 
 /// A context over a database in a folder of its own. The drop-in opens its database once per
-/// process: of all sessions in a process, one may have cases of kFortran and kCblas.
+/// process: of all sessions in a process, one may have cases of the drop-in.
 class SoakSession {
  public:
   SoakSession(const SoakCase& first, const DeviceProfile& device,
