@@ -10,6 +10,8 @@ namespace {
 
 constexpr int kNever = std::numeric_limits<int>::max();
 std::atomic<int> counted = 0, failing_at = kNever;
+std::atomic<int> interrupted_at = kNever;
+std::function<void()> event_then;  // Set while no call is made.
 std::atomic<bool> recovers = false;
 std::atomic<VkResult> result_of_failure = VK_SUCCESS;
 std::atomic<const char*> failed_first = "";
@@ -17,6 +19,7 @@ std::atomic<const char*> failed_first = "";
 /// The result that the call is to return without reaching the driver; VK_SUCCESS: it is passed on.
 VkResult planned(const char* name) {
   const int n = counted++, at = failing_at;
+  if (n == interrupted_at) event_then();
   if (n < at || (n > at && recovers)) return VK_SUCCESS;
   if (n == at) failed_first = name;
   return result_of_failure;
@@ -54,18 +57,20 @@ struct Entry {
 #define ROOFTILE_FUNCTIONS(X)                                                                      \
   X(vkCreateInstance)                                                                              \
   X(vkEnumeratePhysicalDevices)                                                                    \
-  X(vkEnumerateDeviceExtensionProperties) X(vkCreateDevice) X(vkAllocateMemory) X(vkMapMemory)     \
-      X(vkFlushMappedMemoryRanges) X(vkInvalidateMappedMemoryRanges) X(vkBindBufferMemory)         \
-          X(vkBindBufferMemory2) X(vkCreateBuffer) X(vkCreateBufferView) X(vkCreateShaderModule)   \
-              X(vkCreatePipelineCache) X(vkGetPipelineCacheData) X(vkCreateComputePipelines) X(    \
-                  vkCreatePipelineLayout) X(vkCreateDescriptorSetLayout) X(vkCreateDescriptorPool) \
-                  X(vkResetDescriptorPool) X(vkAllocateDescriptorSets) X(vkFreeDescriptorSets)     \
-                      X(vkCreateCommandPool) X(vkResetCommandPool) X(vkAllocateCommandBuffers)     \
-                          X(vkBeginCommandBuffer) X(vkEndCommandBuffer) X(vkResetCommandBuffer)    \
-                              X(vkCreateFence) X(vkResetFences) X(vkGetFenceStatus)                \
-                                  X(vkWaitForFences) X(vkCreateSemaphore) X(vkCreateEvent)         \
-                                      X(vkCreateQueryPool) X(vkGetQueryPoolResults)                \
-                                          X(vkQueueSubmit) X(vkQueueWaitIdle) X(vkDeviceWaitIdle)
+  X(vkEnumerateDeviceExtensionProperties)                                                          \
+  X(vkCreateDevice) X(vkAllocateMemory) X(vkMapMemory) X(vkFlushMappedMemoryRanges)                \
+      X(vkInvalidateMappedMemoryRanges) X(vkBindBufferMemory) X(vkBindBufferMemory2)               \
+          X(vkCreateBuffer) X(vkCreateBufferView) X(vkCreateShaderModule) X(vkCreatePipelineCache) \
+              X(vkGetPipelineCacheData) X(vkCreateComputePipelines) X(vkCreatePipelineLayout)      \
+                  X(vkCreateDescriptorSetLayout) X(vkCreateDescriptorPool)                         \
+                      X(vkResetDescriptorPool) X(vkAllocateDescriptorSets) X(vkFreeDescriptorSets) \
+                          X(vkCreateCommandPool) X(vkResetCommandPool) X(vkAllocateCommandBuffers) \
+                              X(vkBeginCommandBuffer) X(vkEndCommandBuffer)                        \
+                                  X(vkResetCommandBuffer) X(vkCreateFence) X(vkResetFences)        \
+                                      X(vkGetFenceStatus) X(vkWaitForFences) X(vkCreateSemaphore)  \
+                                          X(vkCreateEvent) X(vkCreateQueryPool)                    \
+                                              X(vkGetQueryPoolResults) X(vkQueueSubmit)            \
+                                                  X(vkQueueWaitIdle) X(vkDeviceWaitIdle)
 
 #define ROOFTILE_NAME(function)                    \
   struct Name_##function {                         \
@@ -100,7 +105,14 @@ void FailingCalls::fail_at(int n, VkResult result, Then then) {
   failing_at = n;
 }
 
-void FailingCalls::heal() { failing_at = kNever; }
+void FailingCalls::interrupt_at(int n, std::function<void()> event) {
+  heal();
+  counted = 0;
+  event_then = std::move(event);
+  interrupted_at = n;
+}
+
+void FailingCalls::heal() { failing_at = interrupted_at = kNever; }
 
 int FailingCalls::calls() { return counted; }
 

@@ -2,6 +2,8 @@
 // in front of FaultyDriver (faulty_driver.h).
 #pragma once
 
+#include <functional>
+
 #include "tests/support/faulty_driver.h"
 
 namespace rooftile {
@@ -14,6 +16,9 @@ class FailingCalls {
   /// one. Begins to count anew.
   enum class Then : std::uint8_t { kAllFail, kRecovers };
   static void fail_at(int n, VkResult result, Then then);
+  /// At the n-th call happens `event`, on the calling thread, before the call is passed on. Begins
+  /// to count anew.
+  static void interrupt_at(int n, std::function<void()> event);
   /// Ends the fault. Calls are counted on.
   static void heal();
   static int calls();                  ///< Since fail_at().
