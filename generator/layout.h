@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <numeric>
 
 #include "core/round.h"
 #include "core/variant.h"
@@ -84,8 +85,8 @@ inline std::int64_t k_slices_of(const Variant& v, std::int64_t k) {
 inline bool reads_quantized(const Variant& v, const Signature& s) {
   return quantized(s.types) && v.packed_b == Packed::kNo;
 }
-/// Elements of a window: the fewest blocks that are whole words (templates/load/block_window.glsl).
-/// 0 for formats that are read otherwise.
+/// Elements of a window: the fewest blocks that are whole words, or half a block of Q6_K
+/// (templates/load/block_window.glsl). 0 for formats that are read otherwise.
 inline int window_of(BlockFormat format) {
   switch (format) {
     case BlockFormat::kQ4_0:
@@ -93,17 +94,23 @@ inline int window_of(BlockFormat format) {
     case BlockFormat::kQ8_0:
       return 64;
     case BlockFormat::kMxfp4:
+    case BlockFormat::kQ6_K:
       return 128;
     default:
       return 0;
   }
+}
+/// Elements of the fewest blocks that are whole vectors of four words.
+inline int whole_vectors(BlockFormat format) {
+  const BlockLayout& layout = layout_of(format);
+  return 16 / std::gcd(16, layout.bytes) * layout.elements;
 }
 /// Words of a quantised B that one load takes. Blocks that are no whole vectors are read by vectors
 /// where a trip takes whole windows.
 inline int words_width(const Variant& v, const Types& t) {
   if (nests_k_loop(v) || v.packed_b == Packed::kYes || v.vector_width_b != 4) return 1;
   const int window = window_of(t.b.format);
-  return t.b.format != BlockFormat::kQ6_K && (window == 0 || v.unroll_k % window == 0) ? 4 : 1;
+  return window == 0 || v.unroll_k % window == 0 ? 4 : 1;
 }
 /// Whether the kernel reads a quantised B by windows.
 inline bool reads_windows(const Variant& v, const Types& t) {

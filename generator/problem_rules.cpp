@@ -23,14 +23,14 @@ struct StoredOperand {
   Storage storage;
   LoadPath path;
   bool packed;
-  bool windows;  // of blocks that are no whole vectors
+  std::int64_t window_vectors;  // elements of whole vectors, if it is read by windows; else 0
 
   /// Elements from the start of the binding that are read: to the end of the last vector. The pack
   /// kernel cuts misaligned rows out of whole texels of four.
   std::int64_t needed() const {
     if (span == 0) return 0;
     if (packed) return path == LoadPath::kTexel ? round_up(offset + span, texel) : offset + span;
-    if (windows) return round_up(offset + span, 4 * std::int64_t{width});  // whole vectors of words
+    if (window_vectors > 0) return round_up(offset + span, window_vectors);
     return offset + round_up(span, width);
   }
   std::int64_t needed_bytes() const {
@@ -43,18 +43,19 @@ StoredOperand stored_operand(const Variant& v, const Problem& p, const Placement
   const bool is_a = operand == Operand::kA;
   const Signature s = signature_of(p);
   const bool packed = (is_a ? v.packed_a : v.packed_b) == Packed::kYes;
-  StoredOperand x = {.span = is_a ? span_a(p) : span_b(p),
-                     .ld = is_a ? p.lda : p.ldb,
-                     .stride = p.batch > 1 || is_grouped(p) ? (is_a ? p.stride_a : p.stride_b) : 0,
-                     .offset = is_a ? at.offset_a : at.offset_b,
-                     .readable = is_a ? at.readable_a : at.readable_b,
-                     .width = is_a ? load_elements(v, s).a : load_elements(v, s).b,
-                     .line_width = 1,
-                     .texel = 0,
-                     .storage = is_a ? Storage{1, bytes_of(p.types.a)} : storage_of_b(p.types),
-                     .path = is_a ? v.load_path_a : v.load_path_b,
-                     .packed = packed,
-                     .windows = !is_a && reads_windows(v, p.types)};
+  StoredOperand x = {
+      .span = is_a ? span_a(p) : span_b(p),
+      .ld = is_a ? p.lda : p.ldb,
+      .stride = p.batch > 1 || is_grouped(p) ? (is_a ? p.stride_a : p.stride_b) : 0,
+      .offset = is_a ? at.offset_a : at.offset_b,
+      .readable = is_a ? at.readable_a : at.readable_b,
+      .width = is_a ? load_elements(v, s).a : load_elements(v, s).b,
+      .line_width = 1,
+      .texel = 0,
+      .storage = is_a ? Storage{1, bytes_of(p.types.a)} : storage_of_b(p.types),
+      .path = is_a ? v.load_path_a : v.load_path_b,
+      .packed = packed,
+      .window_vectors = !is_a && reads_windows(v, p.types) ? whole_vectors(p.types.b.format) : 0};
   if (x.path == LoadPath::kDirect) x.path = LoadPath::kBuffer;
   // A pack kernel reads a quantised B by words as well.
   if (!is_a && quantized(p.types)) x.width = load_values(v, p.types);

@@ -75,7 +75,7 @@ void load_groups(uint j, uint first_of_trip, uint groups, uint base, uint first)
 void load_b(uint k0) {
   [[unroll]] for (uint j = 0; j < REG_N; ++j)
     [[unroll]] for (uint w = 0; w < UNROLL_K / WINDOW; ++w) {
-      load_window(b_row[j] + first_block(b_first_step + k0) + w * WINDOW_BYTES);
+      load_window(b_row[j], b_first_step + k0 + w * WINDOW);
       load_groups(j, w * WINDOW / 16, WINDOW / 16, 0, 0);
     }
 }
@@ -84,7 +84,7 @@ void load_b(uint k0) {
 // zeros of A, so they may be anything.
 void load_b_tail(uint k0) {
   [[unroll]] for (uint j = 0; j < REG_N; ++j) {
-    load_window(b_row[j] + first_block(b_first_step + k0));
+    load_window(b_row[j], b_first_step + k0);
     load_groups(j, 0, WINDOW / 16, 0, 0);
   }
 }

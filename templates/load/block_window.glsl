@@ -1,23 +1,53 @@
-// A window of blocks in registers: whole words, of which the first may lie anywhere in a vector. All
-// positions in it are constants, so that a window is read by vectors and one choice of words, however
-// its blocks are aligned.
+// A window of blocks in registers. All positions in it are constants, so that a window is read by
+// vectors and one choice of words, however its blocks are aligned.
+#if BLOCK_FORMAT == 6
+const uint WINDOW = 128, WINDOW_WORDS = 27, MOST_WORDS = 17;  // WINDOW is in elements
+#else
 const uint WINDOW_BLOCKS = BLOCK_FORMAT == 7 ? 4 : 2;
-const uint WINDOW = WINDOW_BLOCKS * BLOCK;  // in elements
-const uint WINDOW_BYTES = WINDOW_BLOCKS * BLOCK_BYTES, WINDOW_WORDS = WINDOW_BYTES / 4;
-const uint WINDOW_VECTORS = (WINDOW_WORDS + 6) / 4;  // if it begins at a vector's last word
+const uint WINDOW = WINDOW_BLOCKS * BLOCK, WINDOW_WORDS = WINDOW_BLOCKS * BLOCK_BYTES / 4,
+           MOST_WORDS = WINDOW_WORDS;
+#endif
 uint window[WINDOW_WORDS];
+uint words[(MOST_WORDS + 6) / 4 * 4];
 
-// Reads the window from byte `base` on, a multiple of 4, and no vector that begins behind it.
-void load_window(uint base) {
-  const uint phase = base / 4 % 4, last = (base + WINDOW_BYTES - 1) / 16;
-  uint words[WINDOW_VECTORS * 4];
-  [[unroll]] for (uint v = 0; v < WINDOW_VECTORS; ++v) {
-    // Windows of 4 i + 1 words take the same number of vectors wherever they begin.
-    const uvec4 x = fetch_words(WINDOW_WORDS % 4 == 1 ? base / 16 + v : min(base / 16 + v, last));
+// Reads `count` words, at most MOST_WORDS, from the one that holds byte `base` on, and no vector that
+// begins behind them.
+void read_words(uint base, uint count) {
+  const uint phase = base / 4 % 4, first = base / 16, last = (base / 4 + count - 1) / 4;
+  [[unroll]] for (uint v = 0; v < (count + 6) / 4; ++v) {
+    // 4 i + 1 words take the same number of vectors wherever they begin.
+    const uvec4 x = fetch_words(count % 4 == 1 ? first + v : min(first + v, last));
     [[unroll]] for (uint i = 0; i < 4; ++i) words[v * 4 + i] = x[i];
   }
-  [[unroll]] for (uint i = 0; i < WINDOW_WORDS + 1; ++i)
+  [[unroll]] for (uint i = 0; i < count + 1; ++i)
     words[i] = (phase & 2) != 0 ? words[i + 2] : words[i];
-  [[unroll]] for (uint i = 0; i < WINDOW_WORDS; ++i)
-    window[i] = (phase & 1) != 0 ? words[i + 1] : words[i];
+  [[unroll]] for (uint i = 0; i < count; ++i)
+    words[i] = (phase & 1) != 0 ? words[i + 1] : words[i];
 }
+
+// Reads the window that begins at a step, a multiple of WINDOW, of the row from byte `row` on.
+#if BLOCK_FORMAT == 6
+// Every part begins at any even byte, and the word behind it is a part of the same block.
+void read_part(uint base, uint first, uint count) {
+  read_words(base, count + 1);
+  [[unroll]] for (uint i = 0; i < count; ++i)
+    window[first + i] = upper_and_lower(words[i + 1], words[i], base % 4 * 8);
+}
+void load_window(uint row, uint step) {
+  const uint block = row + step / BLOCK * BLOCK_BYTES, upper_half = step / WINDOW % 2;
+  read_part(block + upper_half * 64, 0, 16);
+  read_part(block + 128 + upper_half * 32, HIGH_Q6_K / 4, 8);
+  const uint shift = block % 4 * 8;
+  read_words(block + 192, 5);  // the scales of both halves, and their scale
+  window[SCALE_Q6_K / 4] = words[4] >> shift;
+  [[unroll]] for (uint i = 0; i < 2; ++i)
+    window[SCALES_Q6_K / 4 + i] =
+        upper_half != 0 ? upper_and_lower(words[i + 3], words[i + 2], shift)
+                        : upper_and_lower(words[i + 1], words[i], shift);
+}
+#else
+void load_window(uint row, uint step) {
+  read_words(row + step / BLOCK * BLOCK_BYTES, WINDOW_WORDS);
+  [[unroll]] for (uint i = 0; i < WINDOW_WORDS; ++i) window[i] = words[i];
+}
+#endif

@@ -41,9 +41,15 @@ const uint GROUPS = BLOCK / 16;
   (BLOCK_FORMAT == 1 && GROUPS_TOGETHER % 2 == 0 || \
    BLOCK_FORMAT == 4 && GROUPS_TOGETHER % 4 == 0)
 
+uint upper_and_lower(uint upper, uint lower, uint shift) {
+  return lower >> shift | upper << 1 << (31 - shift);
+}
+
 // Vectors of blocks that are no whole vectors are read by windows: the fewest blocks that are whole
-// words.
+// words, or half a block of Q6_K, whose parts have half of a block's length.
 #define WINDOWS (WORD_VECTOR_WIDTH == 4 && BLOCK_FORMAT != 4 && BLOCK_FORMAT != 5)
+const uint HIGH_Q6_K = WINDOWS ? 64 : 128, SCALES_Q6_K = WINDOWS ? 96 : 192,
+           SCALE_Q6_K = WINDOWS ? 104 : 208;  // bytes at which its parts begin
 #if WINDOWS
 #include "load/block_window.glsl"
 #endif
@@ -65,9 +71,6 @@ uint word(uint base, uint offset) {
 uint shift_of(uint base, uint offset) {
   if (BLOCK_BYTES % 4 == 0) return 0;
   return (WORD_VECTOR_WIDTH == 4 ? offset % 4 : (base + offset) % 4) * 8;
-}
-uint upper_and_lower(uint upper, uint lower, uint shift) {
-  return lower >> shift | upper << 1 << (31 - shift);
 }
 uint four_bytes(uint base, uint offset) {
   return upper_and_lower(word(base, offset + 3), word(base, offset), shift_of(base, offset));
@@ -123,7 +126,7 @@ uint high_byte(uint first, uint g) {
 #if BLOCK_FORMAT == 5
   return 16 + group_modulo(first, g, 2) * 16;
 #else  // q6_k
-  return 128 + (first + g) / 8 * 32 + group_modulo(first, g, 2) * 16;
+  return HIGH_Q6_K + (first + g) / 8 * 32 + group_modulo(first, g, 2) * 16;
 #endif
 }
 #define HAS_HIGH_BYTES (BLOCK_FORMAT == 5 || BLOCK_FORMAT == 6)
@@ -205,8 +208,8 @@ vec2 group_scale(uint base, uint offset, uint first, uint g) {
   const uint shift = group / 2 % 4 * 8;
   return unpackHalf2x16(head.x) * vec2(scales >> shift & 0x3fu, minimums >> shift & 0x3fu);
 #elif BLOCK_FORMAT == 6
-  const int scale = int(byte_at(base, offset + 192 + group) << 24) >> 24;
-  return vec2(half_at(base, offset + 208) * float(scale), 0);
+  const int scale = int(byte_at(base, offset + SCALES_Q6_K + group) << 24) >> 24;
+  return vec2(half_at(base, offset + SCALE_Q6_K) * float(scale), 0);
 #elif BLOCK_FORMAT == 7
   const uint exponent = byte_at(base, offset);
   const uint bits = exponent == 0 ? 0x00400000u : exponent == 255 ? 0x7fc00000u : exponent << 23;

@@ -134,6 +134,9 @@ TEST(ProblemRules, WindowsOfBlocksAreWholeAndEndWithAVector) {
   const Variant alone = changed(windows, "reg_n=1 unroll_k=128 stage=none");
   EXPECT_EQ(why(alone, problem(4, 128, "f32xmxfp4")), "");
   EXPECT_THAT(why(alone, problem(4, 192, "f32xmxfp4")), HasSubstr("vector width"));
+  EXPECT_EQ(why(alone, problem(4, 512, "f32xq6_k")), "") << "8 x 210 bytes are 105 vectors";
+  EXPECT_EQ(why(alone, problem(3, 2048, "f32xq6_k")), "");
+  EXPECT_THAT(why(alone, problem(3, 512, "f32xq6_k")), HasSubstr("last vector")) << "1260 bytes";
 }
 
 TEST(ProblemRules, TripsAreLongerOnlyForAQuantizedB) {

@@ -308,8 +308,8 @@ TEST_F(CertifyMutantsTest, BlockMutantsAreRefused) {
        {"fifth bits of the first part", "high >> (first + g) / 2", "high >> 0", with("f32xq5_k")},
        {"upper bits of the first quarter", "group_modulo(first, g, 8) / 2 * 2", "0",
         with("f32xq6_k")},
-       {"scale of the group before", "offset + 192 + group", "offset + 192 + max(group, 1) - 1",
-        with("f32xq6_k")},
+       {"scale of the group before", "offset + SCALES_Q6_K + group",
+        "offset + SCALES_Q6_K + max(group, 1) - 1", with("f32xq6_k")},
        {"a step of the magnitudes", "(low & low >> 1) * 2", "0", with("f32xmxfp4")},
        {"exponent off by one", "exponent << 23;", "exponent + 1 << 23;", with("f32xmxfp4")},
        {"words without their byte's shift", "lower >> shift | upper << 1 << (31 - shift)", "lower",
@@ -328,10 +328,15 @@ TEST_F(CertifyMutantsTest, WindowMutantsAreRefused) {
         with("f32xq8_0")},
        {"words of the second pair of windows", "(phase & 2) != 0 ? words[i + 2]",
         "(phase & 2) != 0 ? words[i]", with("f32xmxfp4")},
-       {"the first window of a trip", "+ w * WINDOW_BYTES", "", with("f32xq5_0")},
+       {"the first window of a trip", "+ w * WINDOW", "", with("f32xq5_0")},
        {"lower halves only", "half_of_group(u / 16) * 4", "0", with("f32xq4_0")},
        {"the upper halves' minimum for both", "other_half(uint g) { return half_of_group(g) == 0",
-        "other_half(uint g) { return half_of_group(g) != 0", with("f32xq4_k")}});
+        "other_half(uint g) { return half_of_group(g) != 0", with("f32xq4_k")},
+       {"four bits of the lower half", "upper_half * 64", "0", with("f32xq6_k")},
+       {"two bits of the lower half", "upper_half * 32", "0", with("f32xq6_k")},
+       {"scales of the lower half", "upper_half != 0", "false", with("f32xq6_k")},
+       {"the scale of scales at a word's begin", "words[4] >> shift", "words[4]", with("f32xq6_k")},
+       {"parts at a word's begin", "base % 4 * 8", "0", with("f32xq6_k")}});
 }
 
 TEST_F(CertifyMutantsTest, QuantizedTileMutantsAreRefused) {

@@ -144,7 +144,7 @@ TEST(Priors, LinesMayNameAFormatOfGgufFiles) {
   };
   EXPECT_THAT(unrolled("f32xq8_0"), ElementsAre(64, 32));
   EXPECT_THAT(unrolled("f16xmxfp4_f16"), ElementsAre(128, 32));
-  EXPECT_THAT(unrolled("f32xq6_k"), ElementsAre(32));
+  EXPECT_THAT(unrolled("f32xq6_k"), ElementsAre(128, 32));
   EXPECT_THAT(unrolled("f32xq8b32"), ElementsAre(32)) << "8 bits with separate scales are not Q8_0";
 }
 
