@@ -49,8 +49,9 @@ Types least_types(const Variant& v) {
 // where 896 gave 42; GPUs have at most 255 registers, and register kernels fetch fragments in
 // pieces, so sums alone may take 128 of them.
 constexpr int kMostLiveBroadcast = 1024;
-// Words of a quantised B hold several values (a rule of the signature for others).
-constexpr int kMostLiveVector = 400;
+// Words of a quantised B hold several values, and windows of blocks are held one column at a time
+// (a rule of the signature for others).
+constexpr int kMostLiveVector = 650;
 
 int most_live_values(const Variant& v) {
   return is(v, Family::kBroadcast) ? kMostLiveBroadcast
@@ -399,7 +400,7 @@ constexpr std::array kDeviceRules = {
         }},
     DeviceRule{
         "an invocation would hold too many values: reg_m * reg_n + unroll_k * (reg_m + "
-        "reg_n) must not exceed 1024 for broadcast, 400 for vector, 320 for the others (tiled with "
+        "reg_n) must not exceed 1024 for broadcast, 650 for vector, 320 for the others (tiled with "
         "unroll_k 1)",
         [](const Variant& v, const Limits&) { return live_values(v) <= most_live_values(v); },
         [](const Variant& v, const Limits&) { return fmt::format("{}", live_values(v)); }},

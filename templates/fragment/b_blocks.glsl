@@ -72,20 +72,17 @@ void load_groups(uint j, uint first_of_trip, uint groups, uint base, uint first)
 }
 
 #if WINDOWS
-void load_b(uint k0) {
-  [[unroll]] for (uint j = 0; j < REG_N; ++j)
-    [[unroll]] for (uint w = 0; w < UNROLL_K / WINDOW; ++w) {
-      load_window(b_row[j], b_first_step + k0 + w * WINDOW);
-      load_groups(j, w * WINDOW / 16, WINDOW / 16, 0, 0);
-    }
-}
-
-// TAIL_K steps from k0 on, which are one window. Values beyond k in its last block are multiplied by
-// zeros of A, so they may be anything.
-void load_b_tail(uint k0) {
-  [[unroll]] for (uint j = 0; j < REG_N; ++j) {
-    load_window(b_row[j], b_first_step + k0);
-    load_groups(j, 0, WINDOW / 16, 0, 0);
+// One column after the other is read and multiplied, so that the registers of one hold its window.
+#define BY_COLUMNS 1
+uint b_step;
+void load_b(uint k0) { b_step = b_first_step + k0; }
+// The tail is one window. Values beyond k in its last block are multiplied by zeros of A, so they may
+// be anything.
+void load_b_tail(uint k0) { load_b(k0); }
+void load_column(uint j, uint steps) {
+  [[unroll]] for (uint w = 0; w < steps / WINDOW; ++w) {
+    load_window(b_row[j], b_step + w * WINDOW);
+    load_groups(j, w * WINDOW / 16, WINDOW / 16, 0, 0);
   }
 }
 #else

@@ -232,6 +232,9 @@ TEST_F(CertifyTest, BlocksOfGgufFilesAreRightInEveryFamily) {
   expect_right({parse_variant("family=vector tile_m=1 tile_n=4 tile_k=256 reg_m=1 reg_n=1 "
                               "unroll_k=128 vector_width_a=4 vector_width_b=4 stage=shared")},
                {"f32xmxfp4", "f16xq6_k_f16"}, {kYes});
+  expect_right({parse_variant("family=vector tile_m=1 tile_n=16 tile_k=128 reg_m=1 reg_n=8 "
+                              "unroll_k=64 vector_width_a=4 vector_width_b=4 stage=shared")},
+               {"f32xq5_0"}, {kYes});
 }
 
 TEST_F(CertifyTest, MutantsOfTypesAreRefused) {
