@@ -153,10 +153,12 @@ constexpr Table kTables[] = {
     // lavapipe more than 16 rows of B at once displace each other in its caches, hence few lanes
     // along n and two along k.
     {kVector, "few rows, B in blocks in texel buffers", 8, 64,
-     "tile_m=1,2,4 tile_n=16,32 tile_k=64,128 reg_m=1,2,4 reg_n=2,4 unroll_k=64 "
+     "tile_m=1,2,4 tile_n=16,32 tile_k=64,128 reg_m=1,2 reg_n=2,4 unroll_k=64 "
      "stage=none,shared"},
+    {kVector, "four rows, B in blocks in texel buffers", 8, 64,
+     "tile_m=4 tile_n=16 tile_k=64 reg_m=4 reg_n=2 unroll_k=64"},
     {kVector, "one row, B in blocks in texel buffers, trips of 128", 8, 64,
-     "tile_m=1 tile_n=16,32 tile_k=128 reg_m=1 reg_n=2,4 unroll_k=128"},
+     "tile_m=1 tile_n=32 tile_k=128 reg_m=1 reg_n=2,4 unroll_k=128"},
     {kVector, "one row, B in blocks in texel buffers, many columns", 8, 64,
      "tile_m=1 tile_n=64 tile_k=128 reg_m=1 reg_n=8 unroll_k=64 stage=shared"},
     {kVector, "few rows, B in blocks, lanes along k", 32, 256,
