@@ -5,7 +5,8 @@
 // which are no matrix products, are left out.
 //
 //   example_transformer_block [--tokens 5] [--past 3] [--width 256] [--heads 4] [--kv-heads 2]
-//                             [--hidden 512] [--moe 8] [--top-k 2] [--runs 1] [--write FOLDER]
+//                             [--hidden 512] [--moe 8] [--top-k 2] [--weights-of-all 0]
+//                             [--runs 1] [--write FOLDER]
 //
 // Prints tokens per second. --write stores weights, input, cache and result as raw files, which
 // transformer_block_check.py compares with NumPy. Exit code 0: done, 1: a call failed.
@@ -31,6 +32,7 @@ struct Sizes {
   std::int64_t tokens = 5, past = 3;  // of this call; whose keys and values are in the cache
   std::int64_t width = 256, heads = 4, kv_heads = 2, hidden = 512;
   std::int64_t experts = 0, chosen = 2;  // 0: a dense MLP
+  std::int64_t weights_of_all = 0;       // 1: experts' weights are of the softmax over all of them
   std::int64_t head() const { return width / heads; }
   std::int64_t kv_width() const { return kv_heads * head(); }
   std::int64_t context() const { return past + tokens; }
@@ -244,6 +246,7 @@ class Block {
     rooftile_top_k_args top_k = {};
     top_k.rows = s_.tokens, top_k.columns = top_k.ld_x = s_.experts;
     top_k.chosen = top_k.ld_experts = top_k.ld_weights = s_.chosen;
+    top_k.weights_of_all = s_.weights_of_all;
     rooftile::top_k(list_, top_k, moe_.logits, moe_.chosen, moe_.weights);
     rooftile_group_tokens_args group = {};
     group.tokens = s_.tokens, group.experts = s_.experts;
@@ -287,7 +290,7 @@ void write(const std::string& folder, const Sizes& s, const Files& files) {
   }
   std::ofstream sizes(folder + "/sizes");
   sizes << s.tokens << ' ' << s.past << ' ' << s.width << ' ' << s.heads << ' ' << s.kv_heads << ' '
-        << s.hidden << ' ' << s.experts << ' ' << s.chosen << '\n';
+        << s.hidden << ' ' << s.experts << ' ' << s.chosen << ' ' << s.weights_of_all << '\n';
   if (!sizes.flush()) throw std::runtime_error(folder + "/sizes cannot be written");
 }
 
@@ -310,7 +313,8 @@ int run(int argc, char** argv) {
   const std::map<std::string, std::int64_t*> options = {
       {"--tokens", &s.tokens}, {"--past", &s.past},         {"--width", &s.width},
       {"--heads", &s.heads},   {"--kv-heads", &s.kv_heads}, {"--hidden", &s.hidden},
-      {"--moe", &s.experts},   {"--top-k", &s.chosen},      {"--runs", &runs}};
+      {"--moe", &s.experts},   {"--top-k", &s.chosen},      {"--weights-of-all", &s.weights_of_all},
+      {"--runs", &runs}};
   for (int i = 1; i < argc; i += 2) {
     const std::string name = argv[i];
     const auto option = options.find(name);

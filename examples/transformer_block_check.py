@@ -92,7 +92,7 @@ def choice(folder, logits, chosen):
 
 
 def block(folder):
-    tokens, past, width, heads, kv_heads, hidden, experts, chosen = map(int, (folder / "sizes").read_text().split())
+    tokens, past, width, heads, kv_heads, hidden, experts, chosen, weights_of_all = map(int, (folder / "sizes").read_text().split())
     head, sharing = width // heads, heads // kv_heads
     kv_width = kv_heads * head
 
@@ -109,7 +109,7 @@ def block(folder):
         logits = a.times(router.T, np.abs(router.T))
         of_tokens = choice(folder, logits, chosen)
         at = np.arange(tokens)[:, None], of_tokens
-        weights = softmax(logits.slice(*at), 1, True)
+        weights = softmax(logits, 1, True).slice(*at) if weights_of_all else softmax(logits.slice(*at), 1, True)
         results = Rounded(np.zeros((tokens, chosen, width)))
         for expert in np.unique(of_tokens):
             token, i = np.nonzero(of_tokens == expert)

@@ -32,7 +32,7 @@ struct MultiplyPushConstants {
 /// Byte for byte as in templates/top_k.comp.
 struct TopKPushConstants {
   std::uint32_t rows, columns;
-  std::uint32_t chosen;
+  std::uint32_t chosen, weights_of_all;
   std::uint32_t base_x, ld_x;
   std::uint32_t base_columns, ld_columns;
   std::uint32_t base_weights, ld_weights;

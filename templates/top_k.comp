@@ -1,5 +1,5 @@
 #version 450
-// The largest values of each row, in falling order, and the softmax of these. A workgroup chooses for
+// The largest values of each row, in falling order, and the softmax of these or of the whole row. A workgroup chooses for
 // a row: in each round its invocations find the largest value behind the one chosen last. Values are
 // compared as integers, so that equal ones are taken by their columns and NaN, the largest, is an
 // order on every driver.
@@ -13,7 +13,7 @@ layout(local_size_x = LOCAL_SIZE) in;
 // Byte for byte TopKPushConstants of generator/emit_rows.h.
 layout(push_constant) uniform TopK {
   uint rows, columns;
-  uint chosen;
+  uint chosen, weights_of_all;
   uint base_x, ld_x;
   uint base_columns, ld_columns;
   uint base_weights, ld_weights;
@@ -28,6 +28,7 @@ layout(binding = 2, std430) writeonly buffer Weights { float weights[]; };
 
 shared uvec2 partials[LOCAL_SIZE];  // key, column
 shared float values[MOST_CHOSEN];
+shared float sums[LOCAL_SIZE];
 
 /// Keys are in the order of the values; NaN is above all, and -0 equals 0.
 uint key_of(uint bits) {
@@ -40,6 +41,18 @@ uint key_of(uint bits) {
 /// Whether a is to be chosen before b.
 bool before(uvec2 a, uvec2 b) {
   return a.y != NO_COLUMN && (b.y == NO_COLUMN || a.x > b.x || (a.x == b.x && a.y < b.y));
+}
+
+/// The sum of a row's exponentials over that of the largest value, of all columns.
+float sum_of_all(uint row) {
+  float own = 0.0;
+  for (uint j = gl_LocalInvocationID.x; j < columns; j += LOCAL_SIZE)
+    own += exp(uintBitsToFloat(x[base_x + row * ld_x + j]) - values[0]);
+  sums[gl_LocalInvocationID.x] = own;
+  barrier();
+  float sum = 0.0;
+  for (uint lane = 0; lane < LOCAL_SIZE; ++lane) sum += sums[lane];
+  return sum;
 }
 
 void choose(uint row) {
@@ -67,7 +80,10 @@ void choose(uint row) {
   // Without a finite largest value the weights are NaN, which is not left to the driver's exp.
   const bool finite = (floatBitsToUint(values[0]) & 0x7f800000u) != 0x7f800000u;
   float sum = 0.0;
-  for (uint i = 0; i < chosen; ++i) sum += exp(values[i] - values[0]);
+  if (weights_of_all != 0)
+    sum = sum_of_all(row);
+  else
+    for (uint i = 0; i < chosen; ++i) sum += exp(values[i] - values[0]);
   for (uint i = lane; i < chosen; i += LOCAL_SIZE)
     weights[base_weights + row * ld_weights + i] =
         finite ? exp(values[i] - values[0]) / sum : uintBitsToFloat(0x7fc00000u);

@@ -34,12 +34,16 @@ typedef struct rooftile_top_k_args {
   int64_t chosen;      ///< Columns that are chosen of each row: 1 to 64, and at most `columns`.
   int64_t ld_x;        ///< At least columns.
   int64_t ld_experts, ld_weights;  ///< At least chosen.
+  /// If it is not 0, the weights are the chosen columns' part of the softmax of the whole row, so
+  /// that they add up to less than 1 (norm_topk_prob = false). Otherwise that of the chosen values.
+  int64_t weights_of_all;
 } rooftile_top_k_args;
 
 /// Chooses the `chosen` largest values of each row of x (rows x columns). experts (rows x chosen
 /// integers) are their columns, from the largest value on; of equal values the lower column comes
 /// first. weights (rows x chosen) are the softmax of the chosen values: exp(value) / sum, which is
-/// also the softmax of the whole row, made to add up to 1. NaN counts as larger than every number.
+/// also the softmax of the whole row, made to add up to 1; or, with weights_of_all, this softmax as
+/// it is. NaN counts as larger than every number.
 /// The experts are therefore always distinct columns; the weights of a row are NaN if its largest
 /// value is NaN or infinite.
 ROOFTILE_API rooftile_status rooftile_list_top_k(rooftile_list* list,

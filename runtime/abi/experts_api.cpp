@@ -6,7 +6,8 @@
 namespace rooftile {
 
 template <>
-inline constexpr std::size_t kLeastBytes<rooftile_top_k_args> = sizeof(rooftile_top_k_args);
+inline constexpr std::size_t kLeastBytes<rooftile_top_k_args> = offsetof(rooftile_top_k_args,
+                                                                         weights_of_all);
 template <>
 inline constexpr std::size_t kLeastBytes<rooftile_group_tokens_args> =
     sizeof(rooftile_group_tokens_args);
@@ -27,6 +28,7 @@ rooftile_status rooftile_list_top_k(rooftile_list* list, const rooftile_top_k_ar
     to.add_top_k({.rows = given.rows,
                   .columns = given.columns,
                   .chosen = given.chosen,
+                  .weights_of_all = given.weights_of_all != 0,
                   .x = at(x, given.ld_x),
                   .chosen_columns = at(experts, given.ld_experts),
                   .weights = at(weights, given.ld_weights)});

@@ -45,12 +45,12 @@ void expect_same(const Integers& expected, const RowMatrices& got, const char* w
 
 }  // namespace
 
-double weight_bound(double distance, std::int64_t chosen, double y) {
+double weight_bound(double distance, std::int64_t terms, double y) {
   // The argument of exp is rounded once. In the sum, which is at least 1, a term exp(-d) has the
   // relative error a + b d, and d exp(-d) is at most 1/e. Vulkan allows a division 2.5 units.
   const double of_exp = 3 * kUlp + (2 * kUlp + kUnit) * distance,
                of_sum = 3 * kUlp +
-                        static_cast<double>(chosen) * ((2 * kUlp + kUnit) * std::exp(-1.0) + kUnit);
+                        static_cast<double>(terms) * ((2 * kUlp + kUnit) * std::exp(-1.0) + kUnit);
   return y * (of_exp + of_sum + 2.5 * kUlp) * 1.01 + kSmallestNormal;
 }
 
@@ -60,12 +60,14 @@ double combine_bound(std::int64_t terms, double size) {
   return roundings * kUnit * 1.01 * size + roundings * kSmallestNormal;
 }
 
-void check_top_k(std::shared_ptr<Device> device, const ShaderCache& cache) {
+namespace {
+
+void check_top_k_of(Device& device, const ShaderCache& cache, bool weights_of_all) {
   constexpr std::int64_t kRows = 4, kColumns = 2 * kRowsLocalSize + 3, kChosen = 5, kLd = 7;
   Random random(3);
-  const RowMatrices x = random_matrix(*device, kRows, kColumns + 1, 8, random),
-                    columns = unwritten(*device, kRows * kLd, kLd),
-                    weights = random_matrix(*device, kRows, kLd, 1, random);
+  const RowMatrices x = random_matrix(device, kRows, kColumns + 1, 8, random),
+                    columns = unwritten(device, kRows * kLd, kLd),
+                    weights = random_matrix(device, kRows, kLd, 1, random);
   auto* const values = static_cast<float*>(x.memory->buffer.mapped());
   // Ties across invocations, zeros of both signs, and NaN and infinity, which are chosen first.
   for (std::int64_t j = 0; j < kColumns; ++j) values[at(x, 1, j)] = static_cast<float>(j % 3);
@@ -75,13 +77,14 @@ void check_top_k(std::shared_ptr<Device> device, const ShaderCache& cache) {
   const std::vector<float> in = values_of<float>(*x.memory);
   std::vector<float> outside = values_of<float>(*weights.memory);
   Integers expected = values_of<std::int32_t>(*columns.memory);
-  run(*device, top_k_operation({.rows = kRows,
-                                .columns = kColumns,
-                                .chosen = kChosen,
-                                .x = x,
-                                .chosen_columns = columns,
-                                .weights = weights},
-                               compiled(*device, emit_top_k(), cache), device->profile().limits));
+  run(device, top_k_operation({.rows = kRows,
+                               .columns = kColumns,
+                               .chosen = kChosen,
+                               .weights_of_all = weights_of_all,
+                               .x = x,
+                               .chosen_columns = columns,
+                               .weights = weights},
+                              compiled(device, emit_top_k(), cache), device.profile().limits));
   const std::vector<float> out = values_of<float>(*weights.memory);
   for (std::int64_t row = 0; row < kRows; ++row) {
     std::vector<std::int64_t> order(kColumns);
@@ -90,12 +93,12 @@ void check_top_k(std::shared_ptr<Device> device, const ShaderCache& cache) {
     std::ranges::stable_sort(order, [&](std::int64_t a, std::int64_t b) {
       return std::isnan(value(a)) ? !std::isnan(value(b)) : value(a) > value(b);
     });
+    const std::int64_t terms = weights_of_all ? kColumns : kChosen;
     double sum = 0;
-    for (std::int64_t i = 0; i < kChosen; ++i) {
-      const auto n = static_cast<std::size_t>(i);
-      put(expected, columns, row, i, order[n]);
-      sum += std::exp(value(order[n]) - value(order[0]));
-    }
+    for (std::int64_t i = 0; i < terms; ++i)
+      sum += std::exp(value(order[static_cast<std::size_t>(i)]) - value(order[0]));
+    for (std::int64_t i = 0; i < kChosen; ++i)
+      put(expected, columns, row, i, order[static_cast<std::size_t>(i)]);
     for (std::int64_t i = 0; i < kChosen; ++i) {
       const double distance = value(order[0]) - value(order[static_cast<std::size_t>(i)]),
                    weight = std::exp(-distance) / sum;
@@ -103,7 +106,7 @@ void check_top_k(std::shared_ptr<Device> device, const ShaderCache& cache) {
       if (row == 3)
         expect(std::isnan(got) ? 1 : 0, 1, 0, "top_k");
       else
-        expect(got, weight, weight_bound(distance, kChosen, weight), "top_k");
+        expect(got, weight, weight_bound(distance, terms, weight), "top_k");
       // NaN is not equal to itself.
       outside[at(weights, row, i)] = 0;
     }
@@ -113,6 +116,12 @@ void check_top_k(std::shared_ptr<Device> device, const ShaderCache& cache) {
     std::fill_n(rest.begin() + static_cast<std::ptrdiff_t>(at(weights, row, 0)), kChosen, 0.0f);
   expect_unchanged(outside, rest, "top_k");
   expect_same(expected, columns, "top_k");
+}
+
+}  // namespace
+
+void check_top_k(std::shared_ptr<Device> device, const ShaderCache& cache) {
+  for (const bool weights_of_all : {false, true}) check_top_k_of(*device, cache, weights_of_all);
 }
 
 void check_group_tokens(std::shared_ptr<Device> device, const ShaderCache& cache) {

@@ -18,9 +18,9 @@ void check_group_tokens(std::shared_ptr<Device> device, const ShaderCache& cache
 void check_gather(std::shared_ptr<Device> device, const ShaderCache& cache);
 void check_combine(std::shared_ptr<Device> device, const ShaderCache& cache);
 
-/// Largest error of a correct weight y among `chosen` ones, of a value that lies `distance` below
-/// the largest.
-double weight_bound(double distance, std::int64_t chosen, double y);
+/// Largest error of a correct weight y, of a value that lies `distance` below the largest of the
+/// `terms` values whose exponentials are added.
+double weight_bound(double distance, std::int64_t terms, double y);
 
 /// Largest error of a correct sum of `terms` products and a residual, whose sizes add up to `size`.
 double combine_bound(std::int64_t terms, double size);

@@ -54,6 +54,7 @@ RowOperation top_k_operation(const TopKCall& call, std::shared_ptr<const Pipelin
   TopKPushConstants constants = {.rows = row_word(call.rows),
                                  .columns = row_word(call.columns),
                                  .chosen = row_word(call.chosen),
+                                 .weights_of_all = call.weights_of_all ? 1u : 0u,
                                  .ld_x = row_word(call.x.ld),
                                  .ld_columns = row_word(call.chosen_columns.ld),
                                  .ld_weights = row_word(call.weights.ld)};

@@ -12,6 +12,7 @@ using IntegerList = RowMatrices;
 /// and weights := the softmax of these values. Both have a row for each of x.
 struct TopKCall {
   std::int64_t rows = 0, columns = 0, chosen = 0;
+  bool weights_of_all = false;
   RowMatrices x, chosen_columns, weights;
 };
 

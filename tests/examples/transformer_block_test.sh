@@ -15,6 +15,7 @@ expect_right
 expect_right --tokens 1 --past 70
 expect_right --tokens 9 --past 0 --width 512 --heads 4 --kv-heads 4 --hidden 256
 expect_right --moe 4 --top-k 1 --tokens 1
+expect_right --moe 8 --top-k 3 --weights-of-all 1
 expect_right --moe 16 --top-k 3  # an expert without tokens
 
 # Element 3 of a file that is wrong is noticed: an expert that another token has chosen, and a result.

@@ -57,22 +57,24 @@ inline std::vector<std::int32_t> by_size(const float* row, std::int64_t columns)
   return order;
 }
 
-/// A column that top_k chooses, and its weight: the softmax of the chosen values.
+/// A column that top_k chooses, and its weight: the softmax of the chosen values, or of the row.
 struct ChosenColumn {
   std::int32_t column;
   double weight, error;  ///< error: weight_bound
 };
 inline std::vector<ChosenColumn> top_k_of(const float* row, std::int64_t columns,
-                                          std::int64_t chosen) {
+                                          std::int64_t chosen, bool weights_of_all = false) {
   std::vector<std::int32_t> order = by_size(row, columns);
   const double largest = row[order.front()];
-  order.resize(static_cast<std::size_t>(chosen));
+  if (!weights_of_all) order.resize(static_cast<std::size_t>(chosen));
+  const auto terms = static_cast<std::int64_t>(order.size());
   double sum = 0;
   for (const std::int32_t column : order) sum += std::exp(row[column] - largest);
+  order.resize(static_cast<std::size_t>(chosen));
   std::vector<ChosenColumn> choice;
   for (const std::int32_t column : order) {
     const double distance = largest - row[column], weight = std::exp(-distance) / sum;
-    choice.push_back({column, weight, weight_bound(distance, chosen, weight)});
+    choice.push_back({column, weight, weight_bound(distance, terms, weight)});
   }
   return choice;
 }

@@ -49,10 +49,23 @@ rooftile_top_k_args top_k_args(std::int64_t rows, std::int64_t columns, std::int
 }
 
 TEST_F(ExpertsTest, TopKChoosesTheLargestValuesAndTheirSoftmax) {
-  for (const auto& [columns, chosen] :
-       {std::pair{1, 1}, {3, 2}, {3, 3}, {63, 7}, {64, 64}, {65, 64}, {128, 8}, {259, 1}}) {
-    SCOPED_TRACE(testing::Message() << chosen << " of " << columns);
-    const rooftile_top_k_args args = top_k_args(5, columns, chosen);
+  int turn = 0;
+  for (const auto& [columns, chosen] : {std::pair{1, 1},
+                                        {3, 2},
+                                        {3, 2},
+                                        {3, 3},
+                                        {63, 7},
+                                        {64, 64},
+                                        {65, 64},
+                                        {65, 64},
+                                        {128, 8},
+                                        {259, 1},
+                                        {259, 1}}) {
+    const bool weights_of_all = turn++ % 2 == 1;
+    SCOPED_TRACE(testing::Message()
+                 << chosen << " of " << columns << ", weights of all: " << weights_of_all);
+    rooftile_top_k_args args = top_k_args(5, columns, chosen);
+    args.weights_of_all = weights_of_all;
     std::vector<float> x = random_values(static_cast<std::size_t>(5 * args.ld_x), 20);
     // Equal values in one row; three values in another.
     for (std::int64_t j = 0; j < columns; ++j) {
@@ -65,7 +78,7 @@ TEST_F(ExpertsTest, TopKChoosesTheLargestValuesAndTheirSoftmax) {
         download(weights_, static_cast<std::size_t>(5 * args.ld_weights));
     for (std::int64_t row = 0; row < 5; ++row) {
       const float* const values = x.data() + row * args.ld_x;
-      const std::vector<ChosenColumn> choice = top_k_of(values, columns, chosen);
+      const std::vector<ChosenColumn> choice = top_k_of(values, columns, chosen, weights_of_all);
       for (int i = 0; i < chosen; ++i) {
         const auto& [column, weight, error] = choice[static_cast<std::size_t>(i)];
         EXPECT_EQ(experts[static_cast<std::size_t>(row * args.ld_experts + i)], column);
