@@ -10,7 +10,8 @@ import sys
 import pytest
 
 BENCHES = pathlib.Path(os.environ["ROOFTILE_BENCHES"])
-REPLAY = pathlib.Path(__file__).parents[2] / "bench" / "replay"
+BENCH_SOURCES = pathlib.Path(__file__).parents[2] / "bench"
+REPLAY = BENCH_SOURCES / "replay"
 
 
 @pytest.fixture(scope="module")
@@ -249,3 +250,20 @@ def test_every_case_of_bench_model_runs(databases):
     for case in listed:
         assert re.search(rf"^{re.escape(case)} +[\d.e+]+ [mun]?s", text, re.MULTILINE), (case, text)
     assert "ERROR" not in text
+
+
+def test_decoding_leaves_parts_out_of_kernels_of_every_kind(tmp_path):
+    text = run(tmp_path, "bench_decoding", "--n", 64, "--k", 2048, "--rounds", 1, "--types", "f32xq8_0,f32xq4_k,f32xq6_k,f32xmxfp4")
+    for kind in ("q8_0", "q4_k", "q6_k", "mxfp4"):
+        assert len(re.findall(rf"^f32x{kind} .* us .* of float32", text, re.MULTILINE)) == 5, text
+
+
+@pytest.mark.skipif("ROOFTILE_GGML" not in os.environ, reason="ROOFTILE_GGML does not name libggml-vulkan.so")
+@pytest.mark.parametrize("options", [[], ["--tokens", 1, "--past", 70], ["--moe", 16, "--top-k", 3], ["--moe", 8, "--weights-of-all", 1]])
+def test_the_block_as_a_graph_of_ggml_is_that_of_numpy(tmp_path, options):
+    example = BENCHES.parent / "examples" / "example_transformer_block"
+    subprocess.run([example, "--write", tmp_path, *map(str, options)], check=True,
+                   env=dict(os.environ, ROOFTILE_DB=str(tmp_path / "none.db")))
+    command = [sys.executable, BENCH_SOURCES / "ggml_block.py", os.environ["ROOFTILE_GGML"], tmp_path]
+    environment = dict(os.environ, GGML_VK_VISIBLE_DEVICES="0")
+    subprocess.run(command, env=environment, check=True)
