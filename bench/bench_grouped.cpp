@@ -29,7 +29,10 @@ struct Setting {
   double largest_share = 0;  // of all rows, in the first group; 0: random experts
   int rounds = 10;
   std::string kernel, dense_kernel;
+  bool trans_b = false;
 };
+
+Transpose trans_b(const Setting& s) { return s.trans_b ? Transpose::kYes : Transpose::kNo; }
 
 /// Each token uses so many different experts, which are random.
 std::vector<Group> random_groups(const Setting& s) {
@@ -75,8 +78,9 @@ class Operands {
  public:
   Operands(const Setting& s, std::vector<Group> groups)
       : groups_(std::move(groups)),
-        grouped(grouped_problem(s.tokens * s.used, s.n, s.k, grouping_of(groups_, s.experts))),
-        dense(packed_problem(grouped.m, s.n, s.k)) {
+        grouped(grouped_problem(s.tokens * s.used, s.n, s.k, grouping_of(groups_, s.experts),
+                                trans_b(s))),
+        dense(packed_problem(grouped.m, s.n, s.k, Transpose::kNo, trans_b(s))) {
     Random random(7);
     for (auto& [x, elements] : {std::pair{&a, span_a(grouped)}, {&b, span_b(grouped)}}) {
       x->resize(static_cast<std::size_t>(elements));
@@ -270,6 +274,7 @@ int run(int argc, char** argv) {
   app.add_option("--experts", s.experts, "(64)");
   app.add_option("--k", s.k, "(2048)");
   app.add_option("--n", s.n, "(1024)");
+  app.add_flag("--trans-b", s.trans_b, "Experts are stored n x k");
   app.add_option(
       "--largest-share", s.largest_share,
       "Share of all rows that the first expert has; the others' shares fall off by a power of "
