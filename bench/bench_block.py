@@ -65,11 +65,12 @@ def main():
     parser.add_argument("program", nargs="?")
     parser.add_argument("--rounds", type=int, default=7)
     parser.add_argument("--ggml", metavar="LIBRARY", help="ggml's graphs take part: path of libggml-vulkan.so (docs/baselines.md)")
+    parser.add_argument("--only", nargs="+", default=[*PHASES, *KINDS], help="some of prefill, decode, dense, mixture (default: all)")
     parser.add_argument("--shapes", action="store_true", help="print the problems of the block, for rooftile tune")
     options = parser.parse_args()
     if options.shapes or options.program is None:
         return shapes() if options.shapes else parser.error("name the program, build/examples/example_transformer_block")
-    speeds = {(phase, kind): [] for phase in PHASES for kind in KINDS}
+    speeds = {(phase, kind): [] for phase in PHASES for kind in KINDS if {phase, kind} <= set(options.only)}
     theirs, blocks = {key: [] for key in speeds}, {}
     if options.ggml:
         for phase, kind in speeds:
@@ -87,6 +88,8 @@ def main():
             ratios = [ours / ggml for ours, ggml in zip(values, theirs[phase, kind])]
             print(f"{phase} {kind}, ggml: {spread(theirs[phase, kind])} tokens/s; ours over ggml's: {spread(ratios)}")
     for phase in PHASES:
+        if not {(phase, kind) for kind in KINDS} <= set(speeds):
+            continue
         ratios = [m / d for m, d in zip(speeds[phase, "mixture"], speeds[phase, "dense"])]
         print(f"{phase}, mixture over dense: {spread(ratios)}")
 
