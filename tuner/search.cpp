@@ -110,8 +110,8 @@ void Search::recall() {
     Candidate& candidate = candidates_[*entry->second];
     candidate.tried_before = true;
     if (sample.status != SampleStatus::kMeasured) continue;
-    candidate.samples_ns.push_back(sample.kernel.median_ns);
-    candidate.pack_ns = sample.pack_ns;
+    candidate.samples_ns.push_back(sample.kernel.median_ns / sample.level);
+    candidate.pack_ns = sample.pack_ns / sample.level;
     candidate.compile_ns = sample.compile_ns;
     candidate.tried = true;
   }

@@ -31,7 +31,9 @@ namespace {
 using ::testing::AllOf;
 using ::testing::AnyOf;
 using ::testing::Contains;
+using ::testing::DoubleEq;
 using ::testing::Each;
+using ::testing::ElementsAre;
 using ::testing::Eq;
 using ::testing::Ge;
 using ::testing::IsEmpty;
@@ -276,6 +278,28 @@ TEST_F(TuneProblemsTest, AStopAtAnyMomentLeavesCertifiedWinnersOfAllProblemsThat
     for (const TuneResult& result : results)
       EXPECT_EQ(!result.winner.empty(), stored().contains(result.problem.m));
   }
+}
+
+// Runs differ in their levels; only times free of them can be compared.
+TEST_F(TuneProblemsTest, ASampleOfAnEarlierRunCountsWithoutThatRunsLevel) {
+  constexpr double kLevel = 1.25;
+  WorkerProcess worker(this->worker(kOtherNs), {{"operation", "open"}});
+  const Budget budget(600);
+  CandidateRunner runner(store_, worker, budget, stop_, new_run());
+  const TuneOptions options;
+  const ProblemTunerContext context = this->context(runner, options, [] { return false; });
+  const Problem& problem = problems_[0].problem;
+  store_.add_sample({.run = store_.begin_run(device_, kGeneratorVersion, "{}"),
+                     .candidate = runner.id(fallback_variant(), signature_of(problem)),
+                     .problem = store_.problem_id(problem),
+                     .kernel = {.median_ns = kLevel * kOtherNs, .count = 2},
+                     .pack_ns = kLevel * 1e3,
+                     .level = kLevel});
+  const Search search(context, device_, problem);
+  const Candidate* const recalled = search.find(fallback_variant());
+  ASSERT_NE(recalled, nullptr);
+  EXPECT_THAT(recalled->samples_ns, ElementsAre(DoubleEq(kOtherNs)));
+  EXPECT_DOUBLE_EQ(recalled->pack_ns, 1e3);
 }
 
 // All kernels look fast until the finals, and take longer in them: those that were not in the
