@@ -70,7 +70,8 @@ void add_manual(CLI::App& app, Action& action);
 /// reported on stderr. Throws kDevice when there is no device.
 std::vector<DeviceProfile> selected_devices(const Globals& globals);
 
-/// Becomes true at the first SIGINT or SIGTERM; a second one ends the process.
+/// Becomes true at the first SIGINT, SIGTERM, or SIGHUP that was not ignored before. A second one
+/// ends the process. SIGINT is answered on stderr.
 const std::atomic<bool>& stop_on_signals();
 
 class Context;

@@ -141,7 +141,8 @@ void print_host_advice() try {
   const std::string advice = host_advice(HostBlas::get().core_name(), vector_unit());
   if (!advice.empty()) fmt::print(stderr, "rooftile: {}\n", advice);
 } catch (const Error&) {
-  // Without a BLAS there is nothing to advise on. Commands that need one report the error.
+  // Without a BLAS there is nothing to advise on. One that was asked for is missed at the start.
+  if (!environment("ROOFTILE_BLAS").empty()) throw;
 }
 
 namespace {

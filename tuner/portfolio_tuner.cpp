@@ -142,7 +142,7 @@ void ClassPortfolio::collect() {
        context_.store.measured_portfolio(device_row_, to_string(signature_))) {
     const RowId id = context_.runner.id(kernel.candidate.variant, signature_);
     // Of another template now: its times are those of another kernel.
-    if (id != kernel.candidate.id || context_.runner.rejected(id)) continue;
+    if (id != kernel.candidate.id || context_.runner.blocked(id)) continue;
     contenders_.push_back({.variant = kernel.candidate.variant,
                            .id = id,
                            .times = kernel.times,
@@ -323,7 +323,7 @@ void ClassPortfolio::measure() {
     if (context_.over() || now_s() >= end_s || !measure(p)) break;
     give_up_hopeless();
   }
-  std::erase_if(contenders_, [&](const Contender& c) { return context_.runner.rejected(c.id); });
+  std::erase_if(contenders_, [&](const Contender& c) { return context_.runner.blocked(c.id); });
 }
 
 /// What is stored of the class's regrets; nothing when there was nothing to choose between.

@@ -67,6 +67,10 @@ bool ProblemTuner::settled() const {
          !search_->is_exhaustive();
 }
 
+bool ProblemTuner::protects_stored() const {
+  return stored_ && (!undecided() || context_.runner.rejected(stored_->candidate.id));
+}
+
 SearchCourse* ProblemTuner::course() {
   const bool more_calls = !calls_->next().empty();
   if (!search_->packing_matters()) return more_calls ? calls_.get() : nullptr;
@@ -129,7 +133,7 @@ void ProblemTuner::measure_first(std::size_t index) {
 }
 
 void ProblemTuner::store_first(double end_s) {
-  if (stored_ && !undecided()) return;
+  if (protects_stored()) return;
   std::vector<WinnerRecord> list = certified_list(end_s, undecided() ? kRanked : 1);
   if (list.empty()) return;
   QuietWait none;
@@ -239,14 +243,13 @@ Standing ProblemTuner::standing(std::vector<WinnerRecord>& list, const Over& ove
                                 QuietWait& wait) {
   const int samples = search_->round_samples(kFinalSamples);
   CandidateRunner& runner = context_.runner;
-  const bool protects =
-      stored_ && !undecided() && search_->find(stored_->candidate.variant) != nullptr;
-  if (protects) {
-    keep_stored_winner(context_.store, runner, *stored_, list, {.samples = samples, .over = over});
+  if (protects_stored() && search_->find(stored_->candidate.variant) != nullptr) {
+    keep_stored_winner(context_.store, runner, *stored_, list,
+                       {.samples = samples, .over = over, .wait = &wait});
     if (list.empty()) return {};
     const bool kept = list.front().candidate == stored_->candidate.id;
     if (before_ && kept) return {.verdict = before_->verdict, .confidence = before_->confidence};
-    if (before_ && !runner.rejected(stored_->candidate.id))
+    if (before_ && !runner.blocked(stored_->candidate.id))
       return {.verdict = OutcomeVerdict::kFaster, .confidence = kPairedConfidence};
   }
   return compare_with_default(context_.store, runner, wanted_.problem, default_row(), list,
@@ -262,11 +265,14 @@ void ProblemTuner::store(const std::vector<WinnerRecord>& list, const Standing& 
                         .confidence = standing.confidence,
                         .tried = search_->tried()};
   const Candidate& default_kernel = search_->candidates()[default_candidate()];
-  if (!context_.runner.rejected(own) && !default_kernel.samples_ns.empty()) {
+  if (!context_.runner.blocked(own) && !default_kernel.samples_ns.empty()) {
     const auto record = std::ranges::find(list, own, &WinnerRecord::candidate);
     outcome.default_candidate = own;
-    outcome.default_ns = record != list.end() ? record->kernel_ns + record->pack_ns
-                                              : context_.runner.level() * default_kernel.total_ns();
+    // Times of an open comparison were not taken side by side.
+    if (outcome.verdict != OutcomeVerdict::kOpen)
+      outcome.default_ns = record != list.end()
+                               ? record->kernel_ns + record->pack_ns
+                               : context_.runner.level() * default_kernel.total_ns();
   }
   context_.store.put_outcome(device_row_, outcome);
   if (outcome.verdict != OutcomeVerdict::kOpen) {

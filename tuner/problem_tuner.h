@@ -36,6 +36,9 @@ class ProblemTuner {
   Over until(double end_s) const;
   bool undecided() const;  ///< An earlier run stored a winner without a verdict.
   bool settled() const;    ///< The stored winner is certain, and nothing was measured since.
+  /// Whether the stored winner stays unless another kernel is faster beside it: it is certain, or
+  /// it was running when a tuner died, and may not be measured yet.
+  bool protects_stored() const;
   SearchCourse* course();  ///< Of the next batch; null: the search has ended.
 
   /// Measures the default and the best known kernel, the default even if no time is left, and

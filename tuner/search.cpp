@@ -5,6 +5,7 @@
 #include <iterator>
 #include <map>
 
+#include "core/clock.h"
 #include "core/error.h"
 #include "core/groups.h"
 #include "core/hash.h"
@@ -16,6 +17,7 @@
 #include "runtime/kernel/staging.h"
 #include "runtime/model/roofline.h"
 #include "tuner/measure/cut_limit.h"
+#include "tuner/measure/quiet_wait.h"
 #include "tuner/search/strategy.h"
 #include "tuner/stored/stored_winner.h"
 #include "tuner/worker/spilled.h"
@@ -199,7 +201,7 @@ void Search::compile_ahead(const std::vector<std::size_t>& batch) const {
 }
 
 std::optional<std::vector<double>> Search::measure(std::size_t index, int samples,
-                                                   QuietWait* wait) {
+                                                   const std::function<bool(double)>& again) {
   Candidate& candidate = candidates_[index];
   candidate.tried = candidate.tried_now = true;
   const double best = best_ns();
@@ -213,14 +215,16 @@ std::optional<std::vector<double>> Search::measure(std::size_t index, int sample
   const std::vector<double>& earlier = samples_of(candidate);
   const double usual_ns = earlier.empty() ? 0 : median(earlier);
   std::optional<TimeReply> reply;
+  double start_s = 0;
   do {
+    start_s = now_s();
     reply = context_.runner.time(candidate.variant, problem_,
                                  {.samples = samples,
                                   .limit_ns = limit_ns,
                                   .spilled = spilled,
                                   .prepacked = timed_prepacked(candidate)});
     if (!reply) return std::nullopt;
-  } while (wait != nullptr && is_slowed(median(reply->kernel_ns), usual_ns) && wait->wait());
+  } while (again && is_slowed(median(reply->kernel_ns), usual_ns) && again(now_s() - start_s));
   candidate.measured_now = true;
   std::ranges::copy(reply->kernel_ns, std::back_inserter(samples_of(candidate)));
   candidate.pack_ns = reply->pack_ns;

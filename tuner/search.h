@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <limits>
 #include <optional>
 #include <vector>
@@ -9,7 +10,6 @@
 #include "core/numbers/statistics.h"
 #include "generator/emit.h"
 #include "generator/priors/priors.h"
-#include "tuner/measure/quiet_wait.h"
 #include "tuner/problem_tuner_context.h"
 
 namespace rooftile {
@@ -80,10 +80,10 @@ class Search {
   /// Selects the objective of the functions below.
   void aim_at(Objective objective) { objective_ = objective; }
   /// Measures a candidate and returns the times of whole calls. No value: it has no times. Times
-  /// that are slowed beside the candidate's earlier ones are taken again as long as `wait` waits
-  /// for that.
+  /// that are slowed beside the candidate's earlier ones (quiet_wait.h) are taken again as long as
+  /// again(), which gets the wall time that they took, returns true; empty: they are not.
   std::optional<std::vector<double>> measure(std::size_t candidate, int samples,
-                                             QuietWait* wait = nullptr);
+                                             const std::function<bool(double)>& again = {});
   /// Compiles the candidates that this run has not measured yet, where that pays
   /// (CandidateRunner::compile_ahead).
   void compile_ahead(const std::vector<std::size_t>& batch) const;

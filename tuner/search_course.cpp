@@ -18,7 +18,7 @@ constexpr int kBatchesWithoutGain = 12;  // Limit after which the search of this
 constexpr double kGain = 0.99;           // Of the best time; a smaller gain is noise.
 // Where the best kernel's time lies within these ratios of the roofline's bound, nothing is left to
 // find. A kernel that is faster shows that the bound is wrong: caches serve more than the memory.
-constexpr double kBelowBound = 0.9, kCloseToBound = 1.02;
+constexpr double kBelowBound = 0.98, kCloseToBound = 1.02;
 constexpr std::size_t kMostSources = 6;  // Of other problems' measurements.
 
 }  // namespace

@@ -75,7 +75,9 @@ void run_finals(Search& search, Objective objective, QuietWait& wait,
   const std::vector<Arm> arms = eliminate(
       order.size(),
       [&](std::size_t arm, int samples) {
-        const auto totals = search.measure(order[arm], samples, over() ? nullptr : &wait);
+        const auto totals = search.measure(order[arm], samples, [&](double discarded_s) {
+          return !over() && wait.wait(discarded_s);
+        });
         if (!totals) return totals;
         const auto kernels =
             std::span(search.samples_of(search.candidates()[order[arm]])).last(totals->size());

@@ -3,6 +3,7 @@
 
 #include <functional>
 
+#include "tuner/measure/quiet_wait.h"
 #include "tuner/search.h"
 
 namespace rooftile {

@@ -19,7 +19,7 @@ constexpr Remedy kRemedies[] = {
     {SQLITE_LOCKED, ErrorCode::kDatabase, "finish reading from this store before writing to it"},
     {SQLITE_READONLY, ErrorCode::kDatabase, "make the file and its folder writable,"},
     {SQLITE_FULL, ErrorCode::kIo,
-     "the disk is full: free some space and try again; nothing of this step was kept,"},
+     "the disk is full, and nothing of this step was kept: free some space,"},
     {SQLITE_IOERR, ErrorCode::kIo, "the file could not be read or written: check the disk,"},
     {SQLITE_CANTOPEN, ErrorCode::kIo,
      "check that the folder exists and that you may read and write it,"},

@@ -211,6 +211,11 @@ def multiply(rooftile, m, n, k, **environment):
     rooftile.run("gemm", "a.npy", "b.npy", "-o", "c.npy", "--tier", "device", **environment)
 
 
+@pytest.mark.parametrize("command", [["tune", *SIZES], ["calibrate"]])
+def test_a_blas_that_cannot_be_loaded_is_missed_at_the_start(rooftile, command):
+    rooftile.refuses(*command, code=2, says="ROOFTILE_BLAS names a library that cannot be used", ROOFTILE_BLAS="/nothere.so")
+
+
 def test_untuned_problems_are_tuned_from_the_log(tuned):
     multiply(tuned, 33, 35, 37, ROOFTILE_LOG_UNTUNED="off")
     assert logged(tuned) == 0

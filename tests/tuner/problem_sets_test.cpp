@@ -22,6 +22,17 @@ TEST(ProblemSetsTest, EveryBuiltInSetParses) {
   EXPECT_THROW(problem_set("cycles"), Error);
 }
 
+TEST(ProblemSetsTest, AProblemThatIsListedTwiceWeighsTwice) {
+  const ScratchFolder folder;
+  std::ofstream(folder / "shapes.csv")
+      << "m,n,k,trans_a,trans_b,batch,note\n1,2,3,0,1,1,first\n1,2,3,0,0,1,\n1,2,3,0,1,1,again\n";
+  const std::vector<TuneProblem> problems = read_problem_csv(folder / "shapes.csv");
+  ASSERT_EQ(problems.size(), 2u);
+  EXPECT_EQ(to_string(problems[0].problem), "1x2x3 nt");
+  EXPECT_EQ(problems[0].weight, 2);
+  EXPECT_EQ(problems[1].weight, 1);
+}
+
 TEST(ProblemSetsTest, WrongLinesAreNamed) {
   const ScratchFolder folder;
   const std::filesystem::path file = folder / "shapes.csv";

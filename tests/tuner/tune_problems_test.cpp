@@ -344,6 +344,23 @@ TEST_F(TuneProblemsTest, TheFinalsWaitWhileTheMachineIsSlowed) {
     EXPECT_THAT(order[i]->samples_ns, Each(Eq(kOtherNs))) << i;
 }
 
+TEST_F(TuneProblemsTest, TheFinalsDoNotWaitBehindTheirTime) {
+  WorkerProcess worker(this->worker(1.8 * kOtherNs), {{"operation", "open"}});
+  const Budget budget(600);
+  CandidateRunner runner(store_, worker, budget, stop_, new_run());
+  const TuneOptions options;
+  const ProblemTunerContext context = this->context(runner, options, [] { return false; });
+  Search search(context, device_, problems_[0].problem);
+  for (std::size_t i = 0; i < search.candidates().size(); ++i) search.measure(i, 2);
+  std::ofstream(settled_) << "x";
+  runner.certified(search.candidates()[0].variant, search.signature());
+  QuietWait wait(0.5, [] { return false; });
+  const std::size_t measured = runner.measured();
+  run_finals(search, Objective::kCall, wait, [&] { return runner.measured() > measured; });
+  EXPECT_EQ(runner.measured(), measured + 1);
+  EXPECT_TRUE(wait.wait(0.25)) << "none of the time for waits was used";
+}
+
 TEST_F(TuneProblemsTest, AWinnerOfAnotherProblemIsAFinalistEvenIfItLookedSlow) {
   WorkerProcess worker(this->worker(1.8 * kOtherNs, 1), {{"operation", "open"}});
   const Budget budget(600);
@@ -432,6 +449,35 @@ TEST_F(TuneProblemsTest, TheDefaultStaysWhereNoKernelIsFasterBesideIt) {
   }
 }
 
+TEST_F(TuneProblemsTest, AWinnerThatWasRunningWhenTheTunerDiedStaysOne) {
+  constexpr std::int64_t kNoProcess = 1 << 29;
+  space_.resize(kSmallSpace);
+  tune(kPlenty);
+  OutcomeRecord open = outcome(2).value();
+  open.verdict = OutcomeVerdict::kOpen;
+  open.default_ns.reset();
+  store_.put_outcome(device_, open);
+  const auto winners = [&] {
+    std::map<std::int64_t, RowId> found;
+    for (const RankedKernel& kernel : store_.winners(device_))  // Each problem's best first.
+      found.emplace(kernel.kernel.problem.m, kernel.kernel.candidate.id);
+    return found;
+  };
+  const std::map<std::int64_t, RowId> before = winners();
+  ASSERT_THAT(before, SizeIs(problems_.size()));
+  for (const std::size_t stop_after : {1u, 3u, 6u, 12u}) {
+    for (std::size_t i = 0; i < problems_.size(); ++i) {
+      store_.journal_begin(device_, before.at(problems_[i].problem.m), kNoProcess);
+      store_.journal_begin(device_, outcome(i)->default_candidate.value(), kNoProcess);
+    }
+    tune(kPlenty, stop_after);
+    EXPECT_EQ(winners(), before) << stop_after;
+    for (std::size_t i = 0; i < problems_.size(); ++i)
+      EXPECT_EQ(outcome(i)->verdict, i == 2 ? OutcomeVerdict::kOpen : OutcomeVerdict::kFaster)
+          << stop_after << ", problem " << i;
+  }
+}
+
 TEST_F(TuneProblemsTest, WhatARunLeavesOpenIsStoredAndTheNextRunBeginsWithIt) {
   space_.resize(kSmallSpace);
   tune(kPlenty);
@@ -455,6 +501,10 @@ TEST_F(TuneProblemsTest, AShortRunLeavesItsWinnersOpen) {
   for (const TuneResult& result : results) winners += result.winner.empty() ? 0 : 1;
   EXPECT_GE(winners, 1u);
   EXPECT_THAT(results, Contains(testing::Field(&TuneResult::verdict, OutcomeVerdict::kOpen)));
+  for (const TuneResult& result : results) {
+    if (result.verdict != OutcomeVerdict::kOpen) continue;
+    EXPECT_EQ(result.default_ns, 0) << "its time was not taken beside the default's";
+  }
 }
 
 // The space is so small that the first run tries all of it.

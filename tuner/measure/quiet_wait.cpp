@@ -15,11 +15,12 @@ bool is_slowed(double ns, double usual_ns) {
 QuietWait::QuietWait(double most_s, std::function<bool()> over)
     : left_s_(most_s), over_(std::move(over)) {}
 
-bool QuietWait::wait() {
+bool QuietWait::wait(double discarded_s) {
   constexpr int kSlices = 5;
   constexpr std::chrono::duration<double> kSlice(0.05);
-  if (left_s_ < kSlices * kSlice.count() || over_()) return false;
-  left_s_ -= kSlices * kSlice.count();
+  const double taken_s = discarded_s + kSlices * kSlice.count();
+  if (left_s_ < taken_s || over_()) return false;
+  left_s_ -= taken_s;
   for (int i = 0; i < kSlices && !over_(); ++i) std::this_thread::sleep_for(kSlice);
   return true;
 }

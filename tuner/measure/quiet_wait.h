@@ -10,16 +10,17 @@ namespace rooftile {
 /// where there are none.
 bool is_slowed(double ns, double usual_ns);
 
-/// Times are taken again after a wait as long as they are slowed and there is time for waits.
+/// Times are taken again after a wait as long as they are slowed and there is time for that.
 class QuietWait {
  public:
   /// No waits.
   QuietWait() = default;
-  /// Waits of most_s in all, and none once over() is true.
+  /// Waits and discarded times of most_s in all, and none once over() is true.
   QuietWait(double most_s, std::function<bool()> over);
 
-  /// Returns false at once where the time for waits is used up; otherwise true, after a wait.
-  bool wait();
+  /// Returns false at once where the time is used up; otherwise true, after a wait. discarded_s:
+  /// wall time of the measurement that is repeated then.
+  bool wait(double discarded_s);
 
  private:
   double left_s_ = 0;

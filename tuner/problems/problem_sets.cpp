@@ -8,7 +8,9 @@
 #include <charconv>
 #include <cstring>
 #include <fstream>
+#include <map>
 #include <sstream>
+#include <utility>
 
 #include "core/embedded_text.h"
 #include "core/error.h"
@@ -110,6 +112,7 @@ TuneProblem parse_line(std::string_view line, const std::string& where, Columns 
 
 std::vector<TuneProblem> parse(std::istream& text, std::string_view file) {
   std::vector<TuneProblem> problems;
+  std::map<std::string, std::size_t> places;
   std::string line;
   bool header = false;
   Columns columns = Columns::kPlain;
@@ -128,7 +131,12 @@ std::vector<TuneProblem> parse(std::istream& text, std::string_view file) {
       header = true;
       continue;
     }
-    problems.push_back(parse_line(line, where, columns));
+    TuneProblem problem = parse_line(line, where, columns);
+    const auto [place, fresh] = places.try_emplace(to_string(problem.problem), problems.size());
+    if (fresh)
+      problems.push_back(std::move(problem));
+    else
+      problems[place->second].weight += problem.weight;
   }
   if (problems.empty()) fail(ErrorCode::kInvalidArgument, "{}: holds no problem", file);
   return problems;

@@ -24,7 +24,7 @@ std::vector<TuneProblem> problem_set(std::string_view name);
 std::vector<std::string> problem_set_names();
 /// Reads m,n,k,trans_a,trans_b,batch,note with a header line, with type,epilogue or with
 /// type,epilogue,groups,skew before the note (empty: not grouped, a skew of 1); '#' lines are
-/// comments. Errors name file and line.
+/// comments. A problem that is listed twice is one of twice the weight. Errors name file and line.
 std::vector<TuneProblem> read_problem_csv(const std::filesystem::path& file);
 
 }  // namespace rooftile

@@ -10,8 +10,9 @@ Standing compare_with_default(const Store& store, CandidateRunner& runner, const
                               std::optional<RowId> default_candidate,
                               std::vector<WinnerRecord>& list,
                               const DefaultComparisonOptions& options) {
-  if (!default_candidate || runner.rejected(*default_candidate))
+  if (!default_candidate || runner.blocked(*default_candidate))
     return {.verdict = OutcomeVerdict::kFaster, .confidence = {}};
+  if (runner.rejected(*default_candidate)) return {};  // Unverified: it may yet be compared.
   if (list.front().candidate == *default_candidate)
     return {.verdict = OutcomeVerdict::kDefault, .confidence = {}};
   const auto own = std::ranges::find(list, *default_candidate, &WinnerRecord::candidate);

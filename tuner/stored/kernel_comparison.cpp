@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <iterator>
+#include <utility>
 #include <vector>
 
+#include "core/clock.h"
 #include "core/numbers/statistics.h"
 
 namespace rooftile {
@@ -25,7 +27,9 @@ KernelComparison compare_kernels(CandidateRunner& runner, const Problem& problem
                                  const Variant& stored, const Variant& challenger,
                                  const TimeOptions& options, const std::function<bool()>& over,
                                  const UsualTimes& usual) {
+  double last_s = 0, before_s = 0;  // When the last two measurements began, which are a pair's.
   const auto timed = [&](const Variant& variant, double usual_ns) -> std::optional<PairTime> {
+    before_s = std::exchange(last_s, now_s());
     const auto reply = runner.time(variant, problem, options);
     if (!reply) return std::nullopt;
     return PairTime{.kernel_ns = median(reply->kernel_ns),
@@ -33,10 +37,10 @@ KernelComparison compare_kernels(CandidateRunner& runner, const Problem& problem
                     .disturbed = 2 * reply->noisy >= std::ssize(reply->kernel_ns),
                     .usual_ns = usual_ns};
   };
-  const PairedComparison paired =
-      compare_in_pairs([&] { return timed(stored, usual.stored_ns); },
-                       [&] { return timed(challenger, usual.challenger_ns); }, over,
-                       [&] { return usual.wait != nullptr && usual.wait->wait(); });
+  const PairedComparison paired = compare_in_pairs(
+      [&] { return timed(stored, usual.stored_ns); },
+      [&] { return timed(challenger, usual.challenger_ns); }, over,
+      [&] { return usual.wait != nullptr && usual.wait->wait(now_s() - before_s); });
   KernelComparison comparison = {.verdict = paired.verdict,
                                  .stored = {.variant = stored},
                                  .challenger = {.variant = challenger},

@@ -15,7 +15,7 @@ std::optional<TunedKernel> stored_winner(const Store& store, CandidateRunner& ru
   if (first == all.end()) return std::nullopt;
   const CandidateRecord& candidate = first->kernel.candidate;
   const bool usable = runner.id(candidate.variant, signature_of(problem)) == candidate.id &&
-                      !runner.rejected(candidate.id) &&
+                      !runner.blocked(candidate.id) &&
                       store.certificate(device, candidate.id, kGeneratorVersion).value_or(false);
   return usable ? std::optional(first->kernel) : std::nullopt;
 }
@@ -25,13 +25,20 @@ void keep_stored_winner(const Store& store, CandidateRunner& runner, const Tuned
   const RowId id = stored.candidate.id;
   const auto challenging = store.candidate(list.front().candidate);
   if (list.front().candidate == id || !challenging) return;
+  const double level = runner.level();
+  const auto usual_ns = [&](const auto& kernel) {
+    return (kernel.kernel_ns + kernel.pack_ns) / level;
+  };
+  const auto own = std::ranges::find(list, id, &WinnerRecord::candidate);
   const KernelComparison comparison =
       compare_kernels(runner, stored.problem, stored.candidate.variant, challenging->variant,
-                      {.samples = options.samples, .purpose = options.purpose}, options.over);
-  const double level = runner.level();
+                      {.samples = options.samples, .purpose = options.purpose}, options.over,
+                      {.stored_ns = own != list.end() ? usual_ns(*own) : usual_ns(stored),
+                       .challenger_ns = usual_ns(list.front()),
+                       .wait = options.wait});
   const bool decided = comparison.verdict != PairedVerdict::kUndecided;
   if (decided) store_total(comparison.challenger, level, list.front());
-  const bool failed = runner.rejected(id);
+  const bool failed = runner.blocked(id);
   std::erase_if(list, [&](const WinnerRecord& r) { return runner.rejected(r.candidate); });
   if (failed) return;
   WinnerRecord kept = {.candidate = id, .kernel_ns = stored.kernel_ns, .pack_ns = stored.pack_ns};

@@ -7,13 +7,15 @@
 #include <vector>
 
 #include "db/store.h"
+#include "tuner/measure/quiet_wait.h"
 #include "tuner/worker/candidate_runner.h"
 
 namespace rooftile {
 
 /// The first kernel of the problem's ranked list. Nothing when there is no list, or that kernel may
 /// not be used: its shader would be generated differently now, this version of the generator has
-/// not certified it on this device and driver, or it is blocked.
+/// not certified it on this device and driver, or it is blocked. A kernel that was running when a
+/// tuner died, and is not blocked, is still the winner.
 std::optional<TunedKernel> stored_winner(const Store& store, CandidateRunner& runner, RowId device,
                                          const Problem& problem);
 
@@ -21,6 +23,7 @@ struct StoredWinnerOptions {
   int samples = 2;  ///< Samples of each kernel in each pair.
   SamplePurpose purpose = SamplePurpose::kSearch;
   std::function<bool()> over;  ///< Called before every measurement.
+  QuietWait* wait = nullptr;   ///< While both kernels are slowed; null: no wait.
 };
 
 /// Moves the stored winner to the front of the list, best first and not empty, unless the first

@@ -15,9 +15,10 @@ class BlockList {
   /// Reads the device's blocked candidates and the journal entries of tuners that died.
   BlockList(Store& store, RowId device);
 
+  bool blocked(RowId candidate) const { return blocked_.contains(candidate); }
   /// Whether the candidate is blocked, or unverified and not released.
   bool rejected(RowId candidate) const {
-    return blocked_.contains(candidate) || suspects_.contains(candidate);
+    return blocked(candidate) || suspects_.contains(candidate);
   }
   /// Candidates that were running when a tuner died, except released ones.
   std::vector<CandidateRecord> suspects() const;

@@ -58,6 +58,8 @@ class CandidateRunner {
   RowId id(const Variant& variant, const Signature& signature);
   /// Whether the candidate is blocked, or unverified and not released.
   bool rejected(RowId candidate) const { return block_list_.rejected(candidate); }
+  /// Whether the candidate is blocked. One that is only unverified keeps what it has won.
+  bool blocked(RowId candidate) const { return block_list_.blocked(candidate); }
   /// Candidates that were running when a tuner died; they are tried after all others. A released
   /// one is treated like any other, and the next verdict on it removes its journal entry.
   std::vector<CandidateRecord> suspects() const { return block_list_.suspects(); }

@@ -27,6 +27,7 @@ constexpr int kPollMs = 50;  // Interval at which `stop` and the worker's memory
 constexpr double kMemoryShare = 0.75, kLeastMemoryBytes = 2.0 * (1 << 30);
 // A killed process lives on while its driver waits for a hung device.
 constexpr double kDeathDeadlineS = 10;
+constexpr double kLastWaitS = 0.25;  // The caller is about to end.
 // Far longer than what any compiler says of a kernel.
 constexpr std::size_t kMostAnswerBytes = std::size_t{64} << 20;
 
@@ -66,9 +67,14 @@ WorkerProcess::WorkerProcess(std::filesystem::path program, Json opening, double
   ::signal(SIGPIPE, SIG_IGN);  // A worker may die between two requests; the write then reports it.
 }
 
-WorkerProcess::~WorkerProcess() { end(); }
+WorkerProcess::~WorkerProcess() {
+  leave();
+  const double deadline_s = now_s() + kLastWaitS;
+  for (reap(); !left_.empty() && now_s() < deadline_s; reap()) ::poll(nullptr, 0, 1);
+}
 
 void WorkerProcess::start() {
+  reap();
   int request[2] = {-1, -1}, reply[2] = {-1, -1};
   if (::pipe2(request, O_CLOEXEC) != 0 || ::pipe2(reply, O_CLOEXEC) != 0) {
     const int error = errno;
@@ -96,6 +102,18 @@ void WorkerProcess::start() {
   }
   pid_ = pid;
   buffered_.clear();
+}
+
+void WorkerProcess::leave() {
+  close_if_open(to_worker_);
+  close_if_open(from_worker_);
+  if (pid_ == 0) return;
+  ::kill(pid_, SIGKILL);
+  left_.push_back(std::exchange(pid_, 0));
+}
+
+void WorkerProcess::reap() {
+  std::erase_if(left_, [](pid_t pid) { return ::waitpid(pid, nullptr, WNOHANG) != 0; });
 }
 
 WorkerProcess::Death WorkerProcess::end() {
@@ -170,11 +188,16 @@ WorkerAnswer WorkerProcess::exchange(const Json& request, double deadline_s,
       return answer;
     }
     const double left_s = end_s - now_s();
-    if (stop.load() || left_s <= 0) {
+    if (stop.load()) {
+      leave();
+      answer.fate = WorkerFate::kInterrupted;
+      answer.message = "interrupted";
+      return answer;
+    }
+    if (left_s <= 0) {
       end();
-      answer.fate = stop.load() ? WorkerFate::kInterrupted : WorkerFate::kTimedOut;
-      answer.message =
-          stop.load() ? "interrupted" : fmt::format("no answer within {:.1f} s", deadline_s);
+      answer.fate = WorkerFate::kTimedOut;
+      answer.message = fmt::format("no answer within {:.1f} s", deadline_s);
       return answer;
     }
     pollfd waiting = {.fd = from_worker_, .events = POLLIN, .revents = 0};

@@ -6,6 +6,7 @@
 #include <atomic>
 #include <filesystem>
 #include <string>
+#include <vector>
 
 #include "core/error.h"
 #include "tuner/worker/worker_protocol.h"
@@ -61,12 +62,18 @@ class WorkerProcess {
   void start();
   WorkerAnswer open(const std::atomic<bool>& stop);
   WorkerAnswer attempt(const Json& request, double deadline_s, const std::atomic<bool>& stop);
-  /// Cause of a death that end() returns. end() kills a worker that has not died by itself.
+  /// Cause of a death that end() returns. end() kills a worker that has not died by itself, and
+  /// waits until it is gone.
   struct Death {
     std::string how;
     bool by_kill = false;  ///< Killed by this process, if it had not died before.
   };
   Death end();
+  /// Kills the worker without waiting. It runs no more, but may need seconds to free its memory on
+  /// a busy machine.
+  void leave();
+  /// Reaps the workers that were left and are gone.
+  void reap();
   double resident_bytes() const;
   WorkerAnswer exchange(const Json& request, double deadline_s, const std::atomic<bool>& stop);
 
@@ -74,6 +81,7 @@ class WorkerProcess {
   Json opening_;
   double memory_limit_bytes_;
   pid_t pid_ = 0;
+  std::vector<pid_t> left_;
   int to_worker_ = -1, from_worker_ = -1;
   std::string buffered_;
 };
