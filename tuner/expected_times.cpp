@@ -46,9 +46,12 @@ double finals_s(const Search& search, const StepCosts& costs) {
   const bool long_product = best.total_ns() > kLongProductNs;
   const double samples = (long_product ? 0 : 1) + search.round_samples(kFinalSamples);
   const double arms =
-      static_cast<double>(std::min(search.tried(), kFinalists + kWinnersElsewhere + 1));
+      static_cast<double>(std::min(search.tried(), kFinalists + kWinnersElsewhere + 2));
   const double requests = arms * kRounds + 2 * kPairs, calls = samples * requests + kMostHostRounds;
+  const auto untuned = search.untuned();
+  const bool compiles = untuned && !search.candidates()[*untuned].tried_now;
   return calls * best.total_ns() * 1e-9 + requests * kRequestS +
+         (compiles ? costs.compile_s(work_of(search, search.candidates()[*untuned].variant)) : 0) +
          certificate_s(search, costs, best.variant) + kOtherCallsS +
          search.context().runner.preparation_s(search.problem());
 }

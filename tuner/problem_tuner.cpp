@@ -295,6 +295,8 @@ void ProblemTuner::compare(double start_s, double seconds) {
   const auto share = [&](double part) { return until(start_s + part * seconds); };
   QuietWait wait(std::min(kMostWaitS, kWaitShare * seconds), share(1));
   try_suspects(*search_, share(kSuspectsShare));
+  if (const auto untuned = search_->untuned(); untuned && !share(kSuspectsShare)())
+    measure_first(*untuned);
   if (search_->packing_matters())
     run_finals(*search_, Objective::kPrepacked, wait, share(kPrepackedFinalsShare));
   run_finals(*search_, Objective::kCall, wait, share(kFinalsShare));

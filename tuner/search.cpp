@@ -145,10 +145,13 @@ const Candidate* Search::find(const Variant& variant) const {
 
 std::size_t Search::default_candidate() const {
   if (!is_calibrated(context_.rates))
-    if (const auto index = index_of(untuned_kernel(context_.device, staged_problem(problem_))))
-      return *index;
+    if (const auto index = untuned()) return *index;
   return static_cast<std::size_t>(std::ranges::min_element(analytical_ns_) -
                                   analytical_ns_.begin());
+}
+
+std::optional<std::size_t> Search::untuned() const {
+  return index_of(untuned_kernel(context_.device, staged_problem(problem_)));
 }
 
 std::vector<std::size_t> Search::winners_elsewhere() const {

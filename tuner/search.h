@@ -67,6 +67,8 @@ class Search {
   /// analytical model. Without a calibration it is the untuned kernel
   /// (generator/priors/untuned_kernel.h).
   std::size_t default_candidate() const;
+  /// The kernel that a machine takes of which nothing is known (generator/priors/untuned_kernel.h).
+  std::optional<std::size_t> untuned() const;
   /// The best kernel that is known before any measurement, apart from the default: the winner that
   /// is stored for this problem; otherwise the first plausible (tuner/search/strategy.h) one among
   /// the winners of the nearest problems and then this kind of device's priors, the fastest by the

@@ -224,6 +224,26 @@ TEST_F(TuneProblemsTest, TheModelsFirstChoiceIsAmongTheFirstTwo) {
   }
 }
 
+TEST_F(TuneProblemsTest, TheKernelOfAnUntunedMachineIsAFinalist) {
+  WorkerProcess worker(this->worker(kOtherNs), {{"operation", "open"}});
+  const Budget budget(600);
+  CandidateRunner runner(store_, worker, budget, stop_, new_run());
+  const TuneOptions options;
+  const ProblemTunerContext context = this->context(runner, options, [] { return false; });
+  StepCosts costs;
+  std::size_t others = 0;  // Problems whose first look is at other kernels.
+  for (const TuneProblem& wanted : problems_) {
+    const Variant untuned = untuned_kernel(profile_, staged_problem(wanted.problem));
+    ProblemTuner tuner(context, costs, device_, wanted);
+    tuner.take({.stage = TuneStage::kFirstLook, .seconds = 10});
+    const std::vector<Variant> first = measured(wanted.problem.m);
+    if (std::ranges::find(first, untuned) == first.end()) ++others;
+    tuner.take({.stage = TuneStage::kFinish, .seconds = 10});
+    EXPECT_THAT(measured(wanted.problem.m), Contains(untuned));
+  }
+  EXPECT_GE(others, 1u);
+}
+
 TEST_F(TuneProblemsTest, EveryProblemHasAWinnerBeforeAnyIsSearched) {
   tune(kPlenty);
   std::map<std::int64_t, std::set<std::string>> candidates;
