@@ -88,9 +88,8 @@ int run(const Setting& setting) {
     const Variant &before = other->second.candidate.variant, &after = kernel.candidate.variant;
     Summary share = {.median_ns = 1};
     if (before != after) {
-      // Only one problem's kernels and operands exist at a time. Where the operands lie decides
-      // what they displace in caches, by up to a fifth of a kernel's time, so they are made several
-      // times.
+      // Only one problem's kernels and operands exist at a time. They are allocated several times,
+      // because a kernel's time changes by up to a fifth with the addresses of its operands.
       std::vector<double> all;
       for (int placement = 0; placement < kPlacements; ++placement) {
         Measurer measurer(Device::open(profile));

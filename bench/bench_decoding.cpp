@@ -1,6 +1,6 @@
-// What does decoding cost in a product of one row with quantised weights, and what would remain
-// without it? Each format's first kernel runs in turns with copies of it whose text leaves a part
-// out: the ratios bound what any faster way of decoding could gain. Copies compute something wrong.
+// The cost of decoding in a product of one row with quantised weights. Each format's first kernel
+// runs in turns with copies of it whose text leaves a part out: the ratios bound what any faster
+// way of decoding could gain. Copies compute something wrong.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>

@@ -16,9 +16,9 @@
 
 namespace rooftile {
 
-/// Ways into Rooftile. kStrided and kArrays are batches
-/// of the drop-in, kSyrk its ssyrk, whose B is A. kKernel runs the drawn kernel itself, on operands
-/// with any legal placement.
+/// Ways into Rooftile. kStrided and kArrays are batches of the drop-in. kSyrk is its ssyrk, which
+/// multiplies A with itself. kKernel runs the drawn kernel itself, on operands with any legal
+/// placement.
 enum class Way : std::uint8_t {
   kGemm,
   kSgemm,

@@ -173,7 +173,7 @@ std::shared_ptr<const Kernel> DeviceTier::kernel(const CandidateRecord& candidat
 }
 
 std::vector<RankedChoice> DeviceTier::ranked_for_resident(const Problem& p) const {
-  if (ranking_.has_class(p)) return ranking_.ranked(p, own_buffers(p), profile_.limits);
+  if (ranking_.has_class(p)) return recently_ranked(p);
   return resident_route(p).kernels;
 }
 

@@ -98,7 +98,7 @@ TEST_F(ProcessesTest, DamageFoundByAllIsSetAsideOnce) {
   }
 }
 
-// What slow_open() needs. They are global because SQLite calls it with a file's name only.
+// SQLite calls slow_open() with a file's name only, so what it needs besides is global.
 std::string slow_name;
 Signal* slow_opened = nullptr;
 Signal* slow_continues = nullptr;

@@ -9,8 +9,8 @@
 
 namespace rooftile {
 
-/// Access to the state, which the whole process shares. Allocations of C functions (SQLite's, those
-/// of Vulkan drivers that are written in C) do not count.
+/// Access to the state, which the whole process shares. Only operator new counts. SQLite and
+/// most Vulkan drivers call malloc, which does not.
 class FailingAllocations {
  public:
   enum class Of : std::uint8_t { kThisThread, kAllThreads };

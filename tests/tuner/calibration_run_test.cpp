@@ -3,23 +3,13 @@
 #include <gtest/gtest.h>
 
 #include "tests/support/scratch.h"
+#include "tests/tuner/made_up_calibration.h"
 
 namespace rooftile {
 namespace {
 
 class KnownCalibration : public ::testing::Test {
  protected:
-  static Calibration whole() {
-    const HostRates host = {
-        .call_ns = 1e3, .gbps = 10, .gemm = {{.m = 64, .n = 64, .k = 64, .gflops = 10}}};
-    return {.device = {.submit_ns = 1e4,
-                       .fetch_ns = 100,
-                       .fma_gflops = 100,
-                       .synchronised_fma_gflops = 50,
-                       .levels = {{.name = "memory", .gbps = 10}}},
-            .host = host,
-            .host1 = host};
-  }
   std::optional<Calibration> known_after(const Calibration& stored) {
     store_->add_calibration(store_->device_id(device_), to_figures(stored));
     return known_calibration(*store_, device_);
@@ -30,7 +20,9 @@ class KnownCalibration : public ::testing::Test {
   std::optional<Store> store_{folder_ / "rooftile.db"};
 };
 
-TEST_F(KnownCalibration, IsTheStoredOne) { EXPECT_EQ(known_after(whole()), whole()); }
+TEST_F(KnownCalibration, IsTheStoredOne) {
+  EXPECT_EQ(known_after(made_up_calibration()), made_up_calibration());
+}
 
 TEST_F(KnownCalibration, IsAbsentBeforeTheFirstCalibration) {
   EXPECT_EQ(known_calibration(*store_, device_), std::nullopt);
@@ -39,7 +31,7 @@ TEST_F(KnownCalibration, IsAbsentBeforeTheFirstCalibration) {
 TEST_F(KnownCalibration, IsAbsentWithoutAMeasurementThatOlderVersionsLack) {
   for (double DeviceRates::*newer :
        {&DeviceRates::fetch_ns, &DeviceRates::synchronised_fma_gflops}) {
-    Calibration older = whole();
+    Calibration older = made_up_calibration();
     older.device.*newer = 0;
     EXPECT_EQ(known_after(older), std::nullopt);
   }

@@ -162,6 +162,19 @@ while read -r request; do
             .progress = [](TuneProgress&) {}};
   }
 
+  /// A run whose steps the test takes itself.
+  struct SingleRun {
+    SingleRun(TuneProblemsTest& test, const std::filesystem::path& program)
+        : worker(program, {{"operation", "open"}}),
+          runner(test.store_, worker, budget, test.stop_, test.new_run()),
+          context(test.context(runner, options, [] { return false; })) {}
+    WorkerProcess worker;
+    const Budget budget{600};
+    CandidateRunner runner;
+    const TuneOptions options = {};
+    const ProblemTunerContext context;
+  };
+
   /// Tunes with time for so many requests, and stops after some.
   std::vector<TuneResult> tune(std::size_t time, std::size_t stop_after = kNotStopped,
                                double other_later_ns = kOtherNs) {
@@ -225,16 +238,12 @@ TEST_F(TuneProblemsTest, TheModelsFirstChoiceIsAmongTheFirstTwo) {
 }
 
 TEST_F(TuneProblemsTest, TheKernelOfAnUntunedMachineIsAFinalist) {
-  WorkerProcess worker(this->worker(kOtherNs), {{"operation", "open"}});
-  const Budget budget(600);
-  CandidateRunner runner(store_, worker, budget, stop_, new_run());
-  const TuneOptions options;
-  const ProblemTunerContext context = this->context(runner, options, [] { return false; });
+  SingleRun run(*this, this->worker(kOtherNs));
   StepCosts costs;
   std::size_t others = 0;  // Problems whose first look is at other kernels.
   for (const TuneProblem& wanted : problems_) {
     const Variant untuned = untuned_kernel(profile_, staged_problem(wanted.problem));
-    ProblemTuner tuner(context, costs, device_, wanted);
+    ProblemTuner tuner(run.context, costs, device_, wanted);
     tuner.take({.stage = TuneStage::kFirstLook, .seconds = 10});
     const std::vector<Variant> first = measured(wanted.problem.m);
     if (std::ranges::find(first, untuned) == first.end()) ++others;
@@ -303,19 +312,15 @@ TEST_F(TuneProblemsTest, AStopAtAnyMomentLeavesCertifiedWinnersOfAllProblemsThat
 // Runs differ in their levels; only times free of them can be compared.
 TEST_F(TuneProblemsTest, ASampleOfAnEarlierRunCountsWithoutThatRunsLevel) {
   constexpr double kLevel = 1.25;
-  WorkerProcess worker(this->worker(kOtherNs), {{"operation", "open"}});
-  const Budget budget(600);
-  CandidateRunner runner(store_, worker, budget, stop_, new_run());
-  const TuneOptions options;
-  const ProblemTunerContext context = this->context(runner, options, [] { return false; });
+  SingleRun run(*this, this->worker(kOtherNs));
   const Problem& problem = problems_[0].problem;
   store_.add_sample({.run = store_.begin_run(device_, kGeneratorVersion, "{}"),
-                     .candidate = runner.id(fallback_variant(), signature_of(problem)),
+                     .candidate = run.runner.id(fallback_variant(), signature_of(problem)),
                      .problem = store_.problem_id(problem),
                      .kernel = {.median_ns = kLevel * kOtherNs, .count = 2},
                      .pack_ns = kLevel * 1e3,
                      .level = kLevel});
-  const Search search(context, device_, problem);
+  const Search search(run.context, device_, problem);
   const Candidate* const recalled = search.find(fallback_variant());
   ASSERT_NE(recalled, nullptr);
   EXPECT_THAT(recalled->samples_ns, ElementsAre(DoubleEq(kOtherNs)));
@@ -326,16 +331,12 @@ TEST_F(TuneProblemsTest, ASampleOfAnEarlierRunCountsWithoutThatRunsLevel) {
 // finals look fast for ever.
 TEST_F(TuneProblemsTest, WhatWasTimedInTheFinalsRanksBeforeWhatOnlyLookedFast) {
   constexpr double kLaterNs = 0.95 * kDefaultNs;
-  WorkerProcess worker(this->worker(kLaterNs), {{"operation", "open"}});
-  const Budget budget(600);
-  CandidateRunner runner(store_, worker, budget, stop_, new_run());
-  const TuneOptions options;
-  const ProblemTunerContext context = this->context(runner, options, [] { return false; });
-  Search search(context, device_, problems_[0].problem);
+  SingleRun run(*this, this->worker(kLaterNs));
+  Search search(run.context, device_, problems_[0].problem);
   for (std::size_t i = 0; i < search.candidates().size(); ++i) search.measure(i, 2);
   ASSERT_GT(search.candidates().size(), 2 * kFinalists);
   std::ofstream(settled_) << "x";
-  runner.certified(search.candidates()[0].variant, search.signature());
+  run.runner.certified(search.candidates()[0].variant, search.signature());
   QuietWait none;
   run_finals(search, Objective::kCall, none, [] { return false; });
   const std::vector<const Candidate*> order = search.preferred();
@@ -348,15 +349,11 @@ TEST_F(TuneProblemsTest, WhatWasTimedInTheFinalsRanksBeforeWhatOnlyLookedFast) {
 
 TEST_F(TuneProblemsTest, TheFinalsWaitWhileTheMachineIsSlowed) {
   constexpr double kSlowedNs = 1.8 * kOtherNs;
-  WorkerProcess worker(this->worker(kSlowedNs, 1), {{"operation", "open"}});
-  const Budget budget(600);
-  CandidateRunner runner(store_, worker, budget, stop_, new_run());
-  const TuneOptions options;
-  const ProblemTunerContext context = this->context(runner, options, [] { return false; });
-  Search search(context, device_, problems_[0].problem);
+  SingleRun run(*this, this->worker(kSlowedNs, 1));
+  Search search(run.context, device_, problems_[0].problem);
   for (std::size_t i = 0; i < search.candidates().size(); ++i) search.measure(i, 2);
   std::ofstream(settled_) << "x";
-  runner.certified(search.candidates()[0].variant, search.signature());
+  run.runner.certified(search.candidates()[0].variant, search.signature());
   QuietWait wait(1, [] { return false; });
   run_finals(search, Objective::kCall, wait, [] { return false; });
   const std::vector<const Candidate*> order = search.preferred();
@@ -365,36 +362,29 @@ TEST_F(TuneProblemsTest, TheFinalsWaitWhileTheMachineIsSlowed) {
 }
 
 TEST_F(TuneProblemsTest, TheFinalsDoNotWaitBehindTheirTime) {
-  WorkerProcess worker(this->worker(1.8 * kOtherNs), {{"operation", "open"}});
-  const Budget budget(600);
-  CandidateRunner runner(store_, worker, budget, stop_, new_run());
-  const TuneOptions options;
-  const ProblemTunerContext context = this->context(runner, options, [] { return false; });
-  Search search(context, device_, problems_[0].problem);
+  SingleRun run(*this, this->worker(1.8 * kOtherNs));
+  Search search(run.context, device_, problems_[0].problem);
   for (std::size_t i = 0; i < search.candidates().size(); ++i) search.measure(i, 2);
   std::ofstream(settled_) << "x";
-  runner.certified(search.candidates()[0].variant, search.signature());
+  run.runner.certified(search.candidates()[0].variant, search.signature());
   QuietWait wait(0.5, [] { return false; });
-  const std::size_t measured = runner.measured();
-  run_finals(search, Objective::kCall, wait, [&] { return runner.measured() > measured; });
-  EXPECT_EQ(runner.measured(), measured + 1);
+  const std::size_t measured = run.runner.measured();
+  run_finals(search, Objective::kCall, wait, [&] { return run.runner.measured() > measured; });
+  EXPECT_EQ(run.runner.measured(), measured + 1);
   EXPECT_TRUE(wait.wait(0.25)) << "none of the time for waits was used";
 }
 
 TEST_F(TuneProblemsTest, AWinnerOfAnotherProblemIsAFinalistEvenIfItLookedSlow) {
-  WorkerProcess worker(this->worker(1.8 * kOtherNs, 1), {{"operation", "open"}});
-  const Budget budget(600);
-  CandidateRunner runner(store_, worker, budget, stop_, new_run());
-  const TuneOptions options;
-  const ProblemTunerContext context = this->context(runner, options, [] { return false; });
-  Search search(context, device_, problems_[0].problem);
+  SingleRun run(*this, this->worker(1.8 * kOtherNs, 1));
+  Search search(run.context, device_, problems_[0].problem);
   const std::size_t winner = search.candidates().size() - 3;
   ASSERT_NE(winner, search.default_candidate());
   const Variant& variant = search.candidates()[winner].variant;
-  store_ranked(store_, device_, packed_problem(34, 90, 65),
-               {{{.candidate = runner.id(variant, search.signature()), .kernel_ns = kOtherNs}}});
+  store_ranked(
+      store_, device_, packed_problem(34, 90, 65),
+      {{{.candidate = run.runner.id(variant, search.signature()), .kernel_ns = kOtherNs}}});
   std::ofstream(settled_) << "x";
-  ASSERT_TRUE(runner.certified(variant, search.signature()));
+  ASSERT_TRUE(run.runner.certified(variant, search.signature()));
   search.measure(winner, 2);
   for (std::size_t i = 0; i < search.candidates().size(); ++i)
     if (i != winner) search.measure(i, 2);
@@ -409,13 +399,9 @@ TEST_F(TuneProblemsTest, TheBestKernelIsCertifiedAlsoWhereTheFinalsTookTheirTime
   space_.resize(kSmallSpace);
   time_s_ = 0.01;
   certificate_s_ = 0.2;
-  WorkerProcess worker(this->worker(kOtherNs), {{"operation", "open"}});
-  const Budget budget(600);
-  CandidateRunner runner(store_, worker, budget, stop_, new_run());
-  const TuneOptions options;
-  const ProblemTunerContext context = this->context(runner, options, [] { return false; });
+  SingleRun run(*this, this->worker(kOtherNs));
   StepCosts costs;
-  ProblemTuner tuner(context, costs, device_, problems_[0]);
+  ProblemTuner tuner(run.context, costs, device_, problems_[0]);
   const auto certified = [&] {
     std::vector<Variant> kernels;
     for (const Asked& one : asked())

@@ -19,12 +19,12 @@ Standing compare_with_default(const Store& store, CandidateRunner& runner, const
   const auto first = store.candidate(list.front().candidate),
              second = store.candidate(*default_candidate);
   if (own == list.end() || !first || !second) return {};
-  const auto usual_ns = [&](const WinnerRecord& record) {
-    return (record.kernel_ns + record.pack_ns) / runner.level();
-  };
+  const double level = runner.level();
   const KernelComparison comparison = compare_kernels(
       runner, problem, second->variant, first->variant, {.samples = options.samples}, options.over,
-      {.stored_ns = usual_ns(*own), .challenger_ns = usual_ns(list.front()), .wait = options.wait});
+      {.stored_ns = level_free_ns(*own, level),
+       .challenger_ns = level_free_ns(list.front(), level),
+       .wait = options.wait});
   const bool decided = comparison.verdict != PairedVerdict::kUndecided;
   if (decided) {
     store_total(comparison.challenger, runner.level(), list.front());

@@ -27,6 +27,12 @@ struct KernelComparison {
 /// shares of kernel and packing, which may have been timed with operands packed before.
 void store_total(const TimedKernel& kernel, double level, WinnerRecord& record);
 
+/// Total time of a record of a kernel, free of the level of the device's speed that it contains.
+template <typename Record>
+double level_free_ns(const Record& record, double level) {
+  return (record.kernel_ns + record.pack_ns) / level;
+}
+
 /// Total times of both kernels that this run has measured before, as CandidateRunner::time returns
 /// them (0: unknown), and the time to wait while both take longer.
 struct UsualTimes {

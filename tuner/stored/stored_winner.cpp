@@ -26,16 +26,13 @@ void keep_stored_winner(const Store& store, CandidateRunner& runner, const Tuned
   const auto challenging = store.candidate(list.front().candidate);
   if (list.front().candidate == id || !challenging) return;
   const double level = runner.level();
-  const auto usual_ns = [&](const auto& kernel) {
-    return (kernel.kernel_ns + kernel.pack_ns) / level;
-  };
   const auto own = std::ranges::find(list, id, &WinnerRecord::candidate);
-  const KernelComparison comparison =
-      compare_kernels(runner, stored.problem, stored.candidate.variant, challenging->variant,
-                      {.samples = options.samples, .purpose = options.purpose}, options.over,
-                      {.stored_ns = own != list.end() ? usual_ns(*own) : usual_ns(stored),
-                       .challenger_ns = usual_ns(list.front()),
-                       .wait = options.wait});
+  const KernelComparison comparison = compare_kernels(
+      runner, stored.problem, stored.candidate.variant, challenging->variant,
+      {.samples = options.samples, .purpose = options.purpose}, options.over,
+      {.stored_ns = own != list.end() ? level_free_ns(*own, level) : level_free_ns(stored, level),
+       .challenger_ns = level_free_ns(list.front(), level),
+       .wait = options.wait});
   const bool decided = comparison.verdict != PairedVerdict::kUndecided;
   if (decided) store_total(comparison.challenger, level, list.front());
   const bool failed = runner.blocked(id);

@@ -48,7 +48,7 @@ class EveryDeviceAllocation : public ResidentTest {
   void fail_each(const std::string& name, const std::function<rooftile_status()>& call) {
     rooftile_status status = ROOFTILE_OK;
     int points = 0;
-    // What a context keeps grows in its first calls. A leak grows in every pass.
+    // A context allocates memory that it keeps in its first calls; a leak allocates in every pass.
     constexpr int kMostPasses = 8;
     long grown = std::numeric_limits<long>::max();
     for (int pass = 0; pass < kMostPasses && grown > 0; ++pass) {

@@ -9,7 +9,7 @@
 
 #include "core/numbers/random.h"
 #include "db/store.h"
-#include "runtime/model/calibration.h"
+#include "tests/tuner/made_up_calibration.h"
 #include "tuner/tune.h"
 #include "tuner/worker/worker_protocol.h"
 
@@ -40,17 +40,7 @@ inline int made_up_worker(const std::function<void()>& on_request) {
 
 /// A calibration takes long and is stored atomically, so tests write a made-up one.
 inline void store_calibration(Store& store, const DeviceProfile& device) {
-  const HostRates host = {
-      .call_ns = 1e3, .gbps = 10, .gemm = {{.m = 64, .n = 64, .k = 64, .gflops = 10}}};
-  const Calibration calibration = {.device = {.submit_ns = 1e4,
-                                              .dispatch_ns = 1e3,
-                                              .fetch_ns = 100,
-                                              .fma_gflops = 100,
-                                              .synchronised_fma_gflops = 50,
-                                              .levels = {{.name = "memory", .gbps = 10}}},
-                                   .host = host,
-                                   .host1 = host};
-  store.add_calibration(store.device_id(device), to_figures(calibration));
+  store.add_calibration(store.device_id(device), to_figures(made_up_calibration()));
 }
 
 }  // namespace rooftile
