@@ -2,6 +2,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/error.h"
+#include "core/json_whole.h"
 #include "inspect/inspection.h"
 
 namespace rooftile {
@@ -77,18 +78,24 @@ Json to_json(const InstructionCounts& counts) {
           {"others_per_product", ratio ? Json(*ratio) : Json(nullptr)}};
 }
 
+std::map<std::string, int> counts_by_name(const Json& json) {
+  std::map<std::string, int> counts;
+  for (const auto& [name, count] : json.items()) counts[name] = WholeNumber(count, name.c_str());
+  return counts;
+}
+
 InstructionCounts counts_from(const Json& json) {
   InstructionCounts counts;
   for (const auto& [kind, name] : kClasses)
-    counts.of_class[static_cast<std::size_t>(kind)] = json.at("instructions").at(name);
+    counts.of_class[static_cast<std::size_t>(kind)] = whole(json.at("instructions"), name);
   for (const Json& entry : json.at("accesses"))
     counts.accesses[{.kind = value_in(kClasses, entry.at("access")),
                      .space = value_in(kSpaces, entry.at("space")),
-                     .bits = entry.at("bits"),
-                     .per_subgroup = entry.at("per_subgroup")}] = entry.at("count");
-  json.at("matrix_operations").get_to(counts.matrix);
-  json.at("unknown_instructions").get_to(counts.unknown);
-  counts.shared_issues = json.at("second_of_dual_issues");
+                     .bits = whole(entry, "bits"),
+                     .per_subgroup = entry.at("per_subgroup")}] = whole(entry, "count");
+  counts.matrix = counts_by_name(json.at("matrix_operations"));
+  counts.unknown = counts_by_name(json.at("unknown_instructions"));
+  counts.shared_issues = whole(json, "second_of_dual_issues");
   counts.multiply_adds = json.at("multiply_adds");
   return counts;
 }
@@ -145,7 +152,7 @@ KernelInspection kernel_from(const Json& json) {
   json.at("origin").get_to(kernel.origin);
   json.at("message").get_to(kernel.message);
   json.at("loop_message").get_to(kernel.loop_message);
-  json.at("subgroup_size").get_to(kernel.subgroup_size);
+  kernel.subgroup_size = whole(json, "subgroup_size");
   const auto compilation = parse_compilation(json.at("compilation").get<std::string>());
   const auto loop = parse_loop_state(json.at("loop").get<std::string>());
   if (!compilation || !loop) fail(ErrorCode::kUnsupported, "a state is not known");
@@ -153,16 +160,16 @@ KernelInspection kernel_from(const Json& json) {
   kernel.loop_state = *loop;
   for (const auto& [name, fact] : kFacts)
     if (const Json& value = json.at("facts").at(name); !value.is_null())
-      kernel.facts.*fact = value.get<std::int64_t>();
+      kernel.facts.*fact = std::int64_t{WholeNumber(value, name)};
   for (const Json& entry : json.at("statistics"))
     kernel.facts.statistics.push_back(statistic_from(entry));
   if (const Json& main = json.at("main_loop"); !main.is_null())
     kernel.main_loop = {.counts = counts_from(main),
-                        .first_line = main.at("first_line"),
-                        .last_line = main.at("last_line"),
+                        .first_line = whole(main, "first_line"),
+                        .last_line = whole(main, "last_line"),
                         .outer_others = main.at("outer_others").is_null()
                                             ? std::optional<int>()
-                                            : main.at("outer_others").get<int>()};
+                                            : int{whole(main, "outer_others")}};
   return kernel;
 }
 

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/error.h"
+#include "core/json_whole.h"
 #include "db/tables/records_json.h"
 
 namespace rooftile {
@@ -20,9 +21,9 @@ void to_json(nlohmann::ordered_json& json, const MatrixShape& shape) {
           {"sum", name(shape.sum)}};
 }
 void from_json(const nlohmann::json& json, MatrixShape& shape) {
-  shape = {.m = json.at("m"),
-           .n = json.at("n"),
-           .k = json.at("k"),
+  shape = {.m = whole(json, "m"),
+           .n = whole(json, "n"),
+           .k = whole(json, "k"),
            .operand = parse_data_type(json.at("operand").get<std::string>()),
            .sum = parse_data_type(json.at("sum").get<std::string>())};
 }
@@ -31,7 +32,7 @@ void to_json(nlohmann::ordered_json& json, const WorkgroupMatrix& matrix) {
   json = {{"unit", matrix.unit}, {"invocations", matrix.invocations}};
 }
 void from_json(const nlohmann::json& json, WorkgroupMatrix& matrix) {
-  matrix = {.unit = json.at("unit"), .invocations = json.at("invocations")};
+  matrix = {.unit = json.at("unit"), .invocations = whole(json, "invocations")};
 }
 
 namespace {
@@ -50,6 +51,21 @@ Enumeration parse(const std::array<std::string_view, size>& names, std::string_v
     if (names[i] == text) return static_cast<Enumeration>(i);
   fail(ErrorCode::kInvalidArgument, "unknown {} '{}'", what, text);
 }
+
+/// Reads a limit.
+void read(const nlohmann::json& json, const char* name, std::integral auto& value) {
+  if constexpr (std::same_as<decltype(value), bool&>)
+    json.get_to(value);
+  else
+    value = WholeNumber(json, name);
+}
+template <typename Value, std::size_t count>
+void read(const nlohmann::json& json, const char* name, std::array<Value, count>& values) {
+  std::array<Value, count> all;
+  for (std::size_t i = 0; i < count; ++i) read(json.at(i), name, all[i]);
+  values = all;
+}
+void read(const nlohmann::json& json, const char*, auto& value) { json.get_to(value); }
 
 /// Calls visit(name, member) for every limit, so that writing and reading cannot drift apart.
 template <typename Limits, typename Visit>
@@ -193,10 +209,14 @@ DeviceLimits parse_limits(const std::string& text) {
   const nlohmann::json json = nlohmann::json::parse(text, nullptr, /*allow_exceptions=*/false);
   if (!json.is_object()) return limits;
   for_each_limit(limits, [&]<typename Value>(const char* limit, Value& value) {
+    const auto stored = json.find(limit);
+    if (stored == json.end()) return;
     try {
-      value = json.value(limit, value);
-    } catch (const std::exception&) {
+      read(*stored, limit, value);
+    } catch (const nlohmann::json::exception&) {
       // A value of another type was edited by hand; the default holds, as for a missing one.
+    } catch (const Error&) {
+      // The same for a number that is not whole, and for a name that is not known.
     }
   });
   return limits;

@@ -1,5 +1,6 @@
 #include "tuner/worker/executables_json.h"
 
+#include "core/json_whole.h"
 #include "db/tables/records.h"
 
 namespace rooftile {
@@ -27,7 +28,7 @@ std::vector<CompiledExecutable> executables_from_json(const Json& json) {
   for (const Json& entry : json) {
     all.push_back({.name = entry.at("name"),
                    .description = entry.at("description"),
-                   .subgroup_size = entry.at("subgroup_size"),
+                   .subgroup_size = whole(entry, "subgroup_size"),
                    .statistics = parse_statistics(entry.at("statistics").get<std::string>()),
                    .texts = {}});
     for (const Json& text : entry.at("texts"))

@@ -12,6 +12,7 @@
 #include <string>
 
 #include "core/error.h"
+#include "core/json_whole.h"
 #include "generator/compile.h"
 #include "generator/emit.h"
 #include "tuner/calibrate/calibrate.h"
@@ -34,7 +35,7 @@ class Server {
     }
     if (operation == "calibrate matrix unit") {
       const MatrixShape& shape =
-          device_->profile().limits.matrix_shapes.at(request.at("shape").get<std::size_t>());
+          device_->profile().limits.matrix_shapes.at(whole(request, "shape"));
       return {{"figures", to_json(std::vector{calibrate_matrix_unit(
                               device_, shape, request.at("compute_units"))})}};
     }

@@ -3,30 +3,11 @@
 #include <cmath>
 
 #include "core/error.h"
+#include "core/json_whole.h"
 #include "db/tables/records.h"
 
 namespace rooftile {
 namespace {
-
-/// A member that is a whole number. Others are refused, because a conversion of one that does not
-/// fit is undefined.
-class Whole {
- public:
-  explicit Whole(const Json& json) : json_(json) {}
-  template <typename Integer>
-  operator Integer() const {  // NOLINT: it stands for the number.
-    return json_.get<Integer>();
-  }
-
- private:
-  const Json& json_;
-};
-Whole whole(const Json& json, const char* name) {
-  const Json& value = json.at(name);
-  if (!value.is_number_integer())
-    fail(ErrorCode::kInvalidArgument, "'{}' of a message is no whole number", name);
-  return Whole(value);
-}
 
 Transpose transpose(const Json& json) {
   return json.get<bool>() ? Transpose::kYes : Transpose::kNo;

@@ -55,7 +55,7 @@ Problem problem_of(const Json& json) {
   validate(types);
   constexpr std::int64_t kLargest = 1 << 20;
   const std::int64_t m = size_of(json, "m"), n = size_of(json, "n"), k = size_of(json, "k"),
-                     batch = json.value("batch", std::int64_t{1});
+                     batch = json.contains("batch") ? size_of(json, "batch") : 1;
   for (const std::int64_t size : {m, n, k, batch})
     if (size < 1 || size > kLargest)
       fail(ErrorCode::kInvalidArgument, "sizes must be between 1 and {}, but one is {}", kLargest,
