@@ -34,8 +34,8 @@ void refuse(const std::string& wrong) {
 
 }  // namespace
 
-Measurer::Measurer(std::shared_ptr<Device> device)
-    : device_(std::move(device)), cache_({}), operands_(device_) {}
+Measurer::Measurer(std::shared_ptr<Device> device, std::shared_ptr<FreeProcessors> free)
+    : device_(std::move(device)), free_(std::move(free)), cache_({}), operands_(device_) {}
 Measurer::~Measurer() = default;
 
 Measurer::Built& Measurer::build(const Variant& variant, const Signature& signature) {
@@ -68,16 +68,15 @@ void Measurer::probe(Built& built, const Problem& p, const Operands& operands,
   const GemmPlan plan = plan_of(*built.kernel, p, operands.placement, kProbeTiles * tile_flops);
   const KernelSteps kernel = built.kernel->steps(plan, operands, workspace);
   const auto packs = static_cast<std::ptrdiff_t>(kernel.first_gemm);
-  CommandList list =
-      device_->record(std::span(kernel.steps).first(kernel.first_gemm + 1), Timing::kPerStep);
+  const auto probed = std::span(kernel.steps).first(kernel.first_gemm + 1);
+  CommandList list = device_->record(probed, Timing::kPerStep);
   const double start = now_ns();
   device_->run(list, kWorkerTimeoutNs);
   const double first_ns = now_ns() - start;
   double best = std::numeric_limits<double>::infinity();
   for (int repeat = 0; repeat < 2; ++repeat) {
-    const RunResult result = device_->run(list, kWorkerTimeoutNs);
-    best =
-        std::min(best, std::accumulate(result.step_ns.begin() + packs, result.step_ns.end(), 0.0));
+    const std::vector<double> step_ns = times_of(probed, device_->run(list, kWorkerTimeoutNs));
+    best = std::min(best, std::accumulate(step_ns.begin() + packs, step_ns.end(), 0.0));
   }
   if (!built.probed) built.compile_ns += std::max(0.0, first_ns - best);
   built.probed = p;
@@ -93,13 +92,21 @@ void Measurer::probe(Built& built, const Problem& p, const Operands& operands,
       best * tiles / std::clamp(compute_units, probed_tiles, std::max(tiles, probed_tiles));
 }
 
+std::vector<double> Measurer::times_of(std::span<const Step> steps, RunResult result) const {
+  for (std::size_t i = 0; free_ != nullptr && i < result.step_ns.size(); ++i)
+    if (const auto* dispatch = std::get_if<DispatchStep>(&steps[i]))
+      result.step_ns[i] *= free_->to_all(static_cast<double>(dispatch->groups[0]) *
+                                         dispatch->groups[1] * dispatch->groups[2]);
+  return std::move(result.step_ns);
+}
+
 std::vector<double> Measurer::timed_run(std::span<const Step> steps, ProcessorTime& used) {
   CommandList list = device_->record(steps, Timing::kPerStep);
   const bool on_host = device_->profile().kind == DeviceKind::kSoftware;
   const ProcessorTime before = on_host ? processor_time_now() : ProcessorTime();
   RunResult result = device_->run(list, kWorkerTimeoutNs);
   if (on_host) used += processor_time_now() - before;
-  return std::move(result.step_ns);
+  return times_of(steps, std::move(result));
 }
 
 Reading Measurer::timed_call(Built& built, const GemmPlan& plan, const Operands& operands,
@@ -114,12 +121,20 @@ Reading Measurer::timed_call(Built& built, const GemmPlan& plan, const Operands&
     reading.kernel_ns += std::accumulate(step_ns.begin() + packs, step_ns.end(), 0.0);
     packs = 0;
   }
-  reading.busy_share = busy_share(used, built.occupancy);
+  const auto most = free_ != nullptr ? static_cast<double>(free_->free()) : built.occupancy;
+  reading.busy_share = busy_share(used, std::min(built.occupancy, most));
   built.occupancy = std::max(built.occupancy, used.occupancy());
   return reading;
 }
 
 TimeReply Measurer::time(const TimeRequest& request) {
+  if (free_ != nullptr) free_->begin();
+  TimeReply reply = time_now(request);
+  if (free_ != nullptr) free_->end();
+  return reply;
+}
+
+TimeReply Measurer::time_now(const TimeRequest& request) {
   const Problem p = staged_problem(request.problem);
   Built& built = build(request.variant, signature_of(p));
   if (request.spilled == Spilled::kDrop) {

@@ -12,6 +12,7 @@
 
 #include "runtime/kernel/kernel.h"
 #include "runtime/verify/certify.h"
+#include "tuner/measure/free_processors.h"
 #include "tuner/measure/processor_time.h"
 #include "tuner/measure/steady_samples.h"
 #include "tuner/worker/spilled.h"
@@ -69,7 +70,9 @@ inline constexpr double kLongestCountedNs = 0.5e9;
 /// is wrong (spot check against float64) or when the run wrote behind C (64 KiB of canaries).
 class Measurer {
  public:
-  explicit Measurer(std::shared_ptr<Device> device);
+  /// free: the processors on which a software device measures where others use some of them; null:
+  /// it measures on all, and times are as they come.
+  explicit Measurer(std::shared_ptr<Device> device, std::shared_ptr<FreeProcessors> free = nullptr);
   ~Measurer();
 
   TimeReply time(const TimeRequest& request);
@@ -92,12 +95,15 @@ class Measurer {
     double occupancy = 0;                ///< Maximum over its runs.
     std::uint64_t used = 0;              ///< Number of the last request that used it.
   };
-  /// Returns the device time of each step. For a software device, adds its processor time to
-  /// `used`.
+  /// Device times of steps that ran, as on all processors.
+  std::vector<double> times_of(std::span<const Step> steps, RunResult result) const;
+  /// Returns the device time of each step, as on all processors. For a software device, adds its
+  /// processor time to `used`.
   std::vector<double> timed_run(std::span<const Step> steps, ProcessorTime& used);
   /// Times one call: packing, the gemm steps and the reduction.
   Reading timed_call(Built& built, const GemmPlan& plan, const Operands& operands,
                      const Workspace& workspace);
+  TimeReply time_now(const TimeRequest& request);
   Built& build(const Variant& variant, const Signature& signature);
   /// Kernel::plan, or Kernel::plan_grouped for the typical sizes of a grouped problem, whose
   /// operands are prepared.
@@ -107,6 +113,7 @@ class Measurer {
              double compute_units);
 
   std::shared_ptr<Device> device_;
+  std::shared_ptr<FreeProcessors> free_;
   ShaderCache cache_;
   std::unordered_map<std::string, Built> built_;  ///< Keyed by variant and signature text.
   std::uint64_t requests_ = 0;

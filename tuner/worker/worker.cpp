@@ -30,7 +30,7 @@ class Server {
     if (operation == "open") return open(request);
     if (device_ == nullptr) fail(ErrorCode::kInternal, "worker: '{}' before 'open'", operation);
     if (operation == "calibrate") {
-      const Calibrated device = calibrate_device(device_);
+      const Calibrated device = calibrate_device(device_, request.at("seconds"));
       return {{"figures", to_json(device.figures)}, {"parts", to_json(device.parts)}};
     }
     if (operation == "calibrate matrix unit") {
@@ -67,8 +67,10 @@ class Server {
       if (profile.device_uuid != uuid) continue;
       // No pipeline cache is used, so that every candidate's compile time is its own.
       device_ = Device::open(profile, {.compiler_statistics = CompilerStatistics::kKeep});
-      measurer_.emplace(device_);
-      reference_.emplace(device_);
+      const auto free =
+          profile.kind == DeviceKind::kSoftware ? std::make_shared<FreeProcessors>() : nullptr;
+      measurer_.emplace(device_, free);
+      reference_.emplace(device_, free);
       return {{"name", profile.name}};
     }
     fail(ErrorCode::kDevice, "device {} is no longer available{}{}", uuid,
