@@ -1,6 +1,5 @@
 #include "cli/refresh.h"
 
-#include <charconv>
 #include <cstdio>
 
 #include "cli/progress_bar.h"
@@ -86,17 +85,6 @@ int refresh_devices(Store& store, const std::vector<DeviceProfile>& devices, Tun
   fmt::print("stored in {}; see `rooftile report`, `rooftile explain --m 1024 --n 1024 --k 1024`\n",
              store.path().string());
   return kDone;
-}
-
-double parse_budget_s(const std::string& text) {
-  double value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  const std::string unit(end, text.data() + text.size());
-  const double scale = unit.empty() || unit == "s" ? 1 : unit == "m" ? 60 : unit == "h" ? 3600 : 0;
-  if (error != std::errc() || scale == 0 || !(value > 0) || value * scale > 1e7)
-    fail(ErrorCode::kInvalidArgument,
-         "--budget is '{}'; it takes a positive time such as 60s, 3m or 1h", text);
-  return value * scale;
 }
 
 }  // namespace rooftile

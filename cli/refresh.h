@@ -20,7 +20,4 @@ TuneCallbacks tune_callbacks(ProgressBar& bar);
 /// usable and on stderr what cannot. Returns the exit code.
 int refresh_devices(Store& store, const std::vector<DeviceProfile>& devices, TuneOptions options);
 
-/// "60s", "3m", "1h" in seconds. Throws kInvalidArgument, naming --budget.
-double parse_budget_s(const std::string& text);
-
 }  // namespace rooftile

@@ -18,8 +18,8 @@ class WholeNumber {
   WholeNumber(const nlohmann::json& value, const char* name) : value_(value), name_(name) {}
 
   template <std::integral Integer>
-    requires(!std::same_as<Integer, bool>)
-  operator Integer() const {  // NOLINT: it stands for the number.
+  requires(!std::same_as<Integer, bool>) operator Integer()
+      const {  // NOLINT: it stands for the number.
     if (!value_.is_number_integer())
       fail(ErrorCode::kInvalidArgument, "'{}' is no whole number", name_);
     if (value_.is_number_unsigned()) return within<Integer>(value_.get<std::uint64_t>());

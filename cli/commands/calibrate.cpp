@@ -4,6 +4,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "cli/budget.h"
 #include "cli/command.h"
 #include "cli/json_output.h"
 #include "cli/terminal.h"
@@ -82,7 +83,7 @@ nlohmann::json json_of(const DeviceProfile& device, const CalibrationRun& run) {
             {"latency", finite_json(ratios.latency)}}}};
 }
 
-int calibrate_all(const Globals& globals, bool json) {
+int calibrate_all(const Globals& globals, bool json, double seconds) {
   const std::vector<DeviceProfile> devices = selected_devices(globals);
   Store store(globals.database());
   if (!store.note().empty()) fmt::print(stderr, "rooftile: {}\n", store.note());
@@ -93,7 +94,7 @@ int calibrate_all(const Globals& globals, bool json) {
   for (const DeviceProfile& device : devices) {
     if (!json) fmt::print("calibrating {} ({})\n", device.name, device.driver_info);
     std::fflush(stdout);
-    const std::optional<CalibrationRun> run = calibrate(store, device, message, stop);
+    const std::optional<CalibrationRun> run = calibrate(store, device, message, stop, seconds);
     if (!run) {
       message("interrupted: nothing was stored");
       return kInterrupted;
@@ -156,10 +157,18 @@ void add_calibrate(CLI::App& app, const Globals& globals, Action& action) {
       "Each measurement is a median with its median absolute deviation and sample\n"
       "count, stored in the database. `rooftile tune` first calibrates a device that\n"
       "has no measurements yet.\n"
-      "Example: rooftile calibrate --json");
+      "Examples:\n  rooftile calibrate --json\n  rooftile calibrate --budget 60s");
   static bool json = false;
+  static std::string budget;
+  add_budget(*command, budget,
+             "Wall time for a device and the host: 30s, 2m (default 14s); more of it takes more "
+             "samples, for machines that are busy");
   add_json(*command, json);
-  command->callback([&] { action = [&] { return calibrate_all(globals, json); }; });
+  command->callback([&] {
+    action = [&] {
+      return calibrate_all(globals, json, budget.empty() ? kCalibrationS : parse_budget_s(budget));
+    };
+  });
 }
 
 }  // namespace rooftile

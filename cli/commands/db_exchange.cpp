@@ -4,6 +4,7 @@
 #include <string_view>
 #include <vector>
 
+#include "cli/budget.h"
 #include "cli/command.h"
 #include "cli/output_file.h"
 #include "cli/refresh.h"

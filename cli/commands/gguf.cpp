@@ -1,4 +1,6 @@
 // Tensors of a GGUF file: a list of them, or one of them as a NumPy file.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cstdio>
 #include <nlohmann/json.hpp>

@@ -6,6 +6,7 @@
 #include <limits>
 #include <utility>
 
+#include "cli/budget.h"
 #include "cli/command.h"
 #include "cli/json_output.h"
 #include "cli/progress_bar.h"
@@ -176,17 +177,9 @@ void add_tune(CLI::App& app, const Globals& globals, Action& action) {
       "  rooftile tune --from-log --quick\n"
       "  rooftile tune --refresh      # after a driver update or an import: in seconds");
   static TuneArguments arguments;
-  command
-      ->add_option("--budget", arguments.budget,
-                   "Wall time for a device, compilation included: 60s, 3m, 1h (default 5m); the "
-                   "first calibration of a device, about 15 s, is not counted")
-      ->type_name("TIME")
-      ->check(CLI::Validator(
-          [](const std::string& text) {
-            return text.empty() ? std::string("the time is empty; it is one like 60s, 3m or 1h")
-                                : std::string();
-          },
-          ""));
+  add_budget(*command, arguments.budget,
+             "Wall time for a device, compilation included: 60s, 3m, 1h (default 5m); the "
+             "first calibration of a device, about 15 s, is not counted");
   command->add_flag("--quick", arguments.quick, "The same as --budget 1m");
   command->add_flag("--thorough", arguments.thorough, "The same as --budget 30m");
   command->add_option("--set", arguments.set, "Built-in problems (default default)")

@@ -65,6 +65,8 @@ def test_version_is_the_librarys(rooftile):
     (["tune", "--refresh", "--m", "5", "--n", "5", "--k", "5"], "--refresh"),
     (["tune", "--budget", "-5s"], "-5s"),
     (["tune", "--budget", "nan"], "nan"),
+    (["calibrate", "--budget", "soon"], "'soon'.*60s"),
+    (["calibrate", "--budget", ""], "--budget: the time is empty"),
     (["tune", "--budget", ""], "--budget: the time is empty"),
     (["tune", "--budget", "5m", "--quick"], "--budget.*cannot be used together|--quick.*cannot be used together"),
     (["tune", "--m", "64"], "--m, --n and --k go together"),

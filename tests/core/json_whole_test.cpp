@@ -38,8 +38,7 @@ std::string refusal(const char* text) {
 }
 
 TEST(WholeNumber, IsRefusedWhereItsTypeCannotHoldIt) {
-  EXPECT_EQ(refusal<std::uint8_t>(R"({"count": 256})"),
-            "'count' is 256; it must be from 0 to 255");
+  EXPECT_EQ(refusal<std::uint8_t>(R"({"count": 256})"), "'count' is 256; it must be from 0 to 255");
   EXPECT_EQ(refusal<std::uint32_t>(R"({"count": -1})"),
             "'count' is -1; it must be from 0 to 4294967295");
   EXPECT_THAT(refusal<std::int64_t>(R"({"count": 9223372036854775808})"),

@@ -28,7 +28,7 @@ struct Calibrated {
   bool processors_busy = false;
 };
 
-/// Duration of a whole calibration, and of the device's half of it.
+/// Duration of a whole calibration where none is asked for, and of the device's half of it.
 inline constexpr double kCalibrationS = 14, kDeviceCalibrationS = 8;
 
 /// Measures submit latency, dispatch cost, STREAM plateaus, multiply-add rates, shared memory,

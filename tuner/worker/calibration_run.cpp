@@ -12,8 +12,10 @@
 namespace rooftile {
 namespace {
 
-constexpr double kCalibrationDeadlineS = 120;
-constexpr double kLeastHostS = 4;        // Minimum, however little time the device has left.
+constexpr double kCalibrationDeadlineS = 120;  // Beyond the time that it is given.
+constexpr double kDeviceShare = kDeviceCalibrationS / kCalibrationS;
+// Least share of the time for the host, however little the device has left.
+constexpr double kLeastHostShare = 0.3;
 constexpr double kMatrixDeadlineS = 30;  // One shape: compiling twice, and a few ms.
 
 /// Measures the best shape of each pair of types. A shape that fails, crashes or hangs costs only
@@ -73,11 +75,13 @@ std::vector<std::unique_ptr<WorkerProcess>> compile_workers(const std::filesyste
 std::optional<CalibrationRun> calibrate(Store& store, const DeviceProfile& device,
                                         WorkerProcess& worker,
                                         const std::function<void(const std::string&)>& message,
-                                        const std::atomic<bool>& stop) {
+                                        const std::atomic<bool>& stop, double seconds) {
   const double start_s = now_s();
   const RowId row = store.device_id(device);
   CalibrationRun run{.figures = {}, .before = store.latest_calibration(row, Provenance::kOwn)};
-  const WorkerAnswer answer = worker.ask({{"operation", "calibrate"}}, kCalibrationDeadlineS, stop);
+  const WorkerAnswer answer =
+      worker.ask({{"operation", "calibrate"}, {"seconds", kDeviceShare * seconds}},
+                 kCalibrationDeadlineS + seconds, stop);
   if (answer.fate == WorkerFate::kInterrupted) return std::nullopt;
   if (answer.fate != WorkerFate::kAnswered)
     fail(ErrorCode::kDevice, "calibration failed: {}; nothing was stored", answer.message);
@@ -97,7 +101,7 @@ std::optional<CalibrationRun> calibrate(Store& store, const DeviceProfile& devic
   if (!device.limits.matrix_shapes.empty())
     run.parts.push_back({"matrix units", now_s() - matrix_s});
   const Calibrated host =
-      calibrate_host(stop, std::max(kLeastHostS, kCalibrationS - (now_s() - start_s)));
+      calibrate_host(stop, std::max(kLeastHostShare * seconds, seconds - (now_s() - start_s)));
   if (stop.load()) return std::nullopt;
   if (host.processors_busy)
     message(
@@ -113,9 +117,9 @@ std::optional<CalibrationRun> calibrate(Store& store, const DeviceProfile& devic
 
 std::optional<CalibrationRun> calibrate(Store& store, const DeviceProfile& device,
                                         const std::function<void(const std::string&)>& message,
-                                        const std::atomic<bool>& stop) {
+                                        const std::atomic<bool>& stop, double seconds) {
   WorkerProcess worker = device_worker({}, device);
-  return calibrate(store, device, worker, message, stop);
+  return calibrate(store, device, worker, message, stop, seconds);
 }
 
 std::optional<Calibration> known_calibration(const Store& store, const DeviceProfile& device) {

@@ -39,18 +39,20 @@ std::vector<std::unique_ptr<WorkerProcess>> compile_workers(const std::filesyste
                                                             const DeviceProfile& device,
                                                             std::size_t most);
 
-/// Measures and stores the figures, within kCalibrationS where the machine's matrix units and
-/// drivers permit (calibrate.h). No value, and nothing stored, when `stop` became true. `message`
-/// receives what could not be calibrated. Throws kDevice when the device failed.
+/// Measures and stores the figures, within `seconds` where the machine's matrix units and drivers
+/// permit; less time means fewer samples. No value, and nothing stored, when `stop` became true.
+/// `message` receives what could not be calibrated. Throws kDevice when the device failed.
 std::optional<CalibrationRun> calibrate(Store& store, const DeviceProfile& device,
                                         WorkerProcess& worker,
                                         const std::function<void(const std::string&)>& message,
-                                        const std::atomic<bool>& stop);
+                                        const std::atomic<bool>& stop,
+                                        double seconds = kCalibrationS);
 
 /// Same as above in a worker of its own.
 std::optional<CalibrationRun> calibrate(Store& store, const DeviceProfile& device,
                                         const std::function<void(const std::string&)>& message,
-                                        const std::atomic<bool>& stop);
+                                        const std::atomic<bool>& stop,
+                                        double seconds = kCalibrationS);
 
 /// Returns the last calibration on this machine if it has every rate that the model needs; older
 /// versions of Rooftile measured fewer.
