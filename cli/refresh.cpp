@@ -82,8 +82,7 @@ int refresh_devices(Store& store, const std::vector<DeviceProfile>& devices, Tun
       return kInterrupted;
     }
   }
-  fmt::print("stored in {}; see `rooftile report`, `rooftile explain --m 1024 --n 1024 --k 1024`\n",
-             store.path().string());
+  fmt::print("stored in {}; see `rooftile report`\n", store.path().string());
   return kDone;
 }
 

@@ -83,13 +83,23 @@ std::size_t remaining(const Store& store, const DeviceProfile& device) {
   return row ? logged_problems(store, *row).size() : 0;
 }
 
+/// ", `rooftile explain --m 96 ...`", which shows where calls of this problem run.
+std::string explain_hint(const Problem& p) {
+  if (is_grouped(p) || p.batch > 1) return "";
+  return fmt::format(", `rooftile explain --m {} --n {} --k {}{}{}{}`", p.m, p.n, p.k,
+                     p.trans_a == Transpose::kYes ? " --trans-a" : "",
+                     p.trans_b == Transpose::kYes ? " --trans-b" : "",
+                     p.types == Types() ? "" : " --type " + to_string(p.types));
+}
+
 /// Tunes one device, with a line for each problem as soon as it is tuned; quiet: with nothing on
 /// the standard output.
 TuneReport tune_device(Store& store, const DeviceProfile& device, const TuneOptions& options,
                        bool quiet, const std::atomic<bool>& stop) {
   if (!quiet)
-    print_lines(fmt::format("tuning {} ({}), {} problems, {:.0f} s\n", device.name,
-                            device.driver_info, options.problems.size(), options.budget_s));
+    print_lines(fmt::format("tuning {} ({}), {} problem{}, {:.0f} s\n", device.name,
+                            device.driver_info, options.problems.size(),
+                            options.problems.size() == 1 ? "" : "s", options.budget_s));
   std::fflush(stdout);
   ProgressBar bar;
   ResultTable table(options.problems);
@@ -159,9 +169,9 @@ int tune_all(const Globals& globals, const TuneArguments& arguments) {
   if (arguments.json)
     print_json({{"database", store.path().string()}, {"devices", std::move(documents)}});
   else
-    print_lines(fmt::format(
-        "stored in {}; see `rooftile report`, `rooftile explain --m 1024 --n 1024 --k 1024`\n",
-        store.path().string()));
+    print_lines(
+        fmt::format("stored in {}; see `rooftile report`{}\n", store.path().string(),
+                    options.problems.empty() ? "" : explain_hint(options.problems.back().problem)));
   return interrupted ? kInterrupted : impossible ? kFailure : kDone;
 }
 

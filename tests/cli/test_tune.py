@@ -22,6 +22,7 @@ def test_tune_prints_the_winners(tuned_folder):
     text = (tuned_folder / "last_run.txt").read_text()
     assert re.search(r"^96x80x112 nn +[\d.]+ +\d+% +[\d.]+x +(97%|default|open( \d+%)?) +\d+ .* [a-z_]+ \d+x\d+", text,
                      re.MULTILINE), text
+    assert "`rooftile explain --m 96 --n 80 --k 112`" in text
     assert "1 of 1 problems" in text and str(tuned_folder / "rooftile.db") in text
     assert re.search(r"^untuned problems: (median regret -?[\d.]+ % \(95 % interval -?[\d.]+ to -?[\d.]+ %\)"
                      r"(, worst decile -?\d+ %)?, over \d+ problems|\d+ problems were compared; an estimate|fewer than two"

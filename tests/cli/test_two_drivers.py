@@ -57,7 +57,7 @@ def test_devices_lists_both_with_driver_and_version_the_wider_first(both):
 
 def test_tune_names_device_driver_and_version_and_finds_a_kernel(both):
     text = both.tune_run.stdout
-    assert re.search(r"^tuning SwiftShader Device .* \(SwiftShader driver \d+\.\d+\.\d+\), 1 problems", text, re.MULTILINE), text
+    assert re.search(r"^tuning SwiftShader Device .* \(SwiftShader driver \d+\.\d+\.\d+\), 1 problem, ", text, re.MULTILINE), text
     assert "1 of 1 problems" in text and "no certified kernel yet" not in text, text
     assert "llvmpipe" not in text
 
