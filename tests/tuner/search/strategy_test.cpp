@@ -13,7 +13,7 @@
 namespace rooftile {
 namespace {
 
-constexpr double kNever = std::numeric_limits<double>::infinity();
+constexpr double kUnlimited = std::numeric_limits<double>::infinity();
 
 /// Tiled kernels of this many shapes, whose times have one minimum: 64 x 32 with 8 x 4 sums.
 struct Valley {
@@ -70,7 +70,7 @@ std::vector<std::size_t> searched(const Valley& valley, const SearchSpace& space
 }
 
 double share_of_best(const Valley& valley, const std::vector<std::size_t>& order) {
-  double best = kNever;
+  double best = kUnlimited;
   for (const std::size_t i : order) best = std::min(best, valley.ns[i]);
   return valley.ns[valley.best] / best;
 }
@@ -113,7 +113,7 @@ TEST_P(EveryStrategy, ToleratesFailedCandidates) {
   for (int turn = 0; turn < 12; ++turn)
     for (const std::size_t i : strategy->propose(history, 4)) {
       EXPECT_TRUE(seen.insert(i).second);
-      history.push_back({i, turn % 3 == 2 ? v.ns[i] : kNever});
+      history.push_back({i, turn % 3 == 2 ? v.ns[i] : kUnlimited});
     }
   EXPECT_EQ(seen.size(), 48u);
 }
@@ -254,7 +254,7 @@ TEST(FamilyFirsts, AreTheFastestOfPlausibleFamiliesThatWereNotTried) {
   EXPECT_EQ(family_firsts(variants, ns, tried), (std::vector<std::size_t>{1, 4}))
       << "one of the family's slower candidates counts as well";
   std::vector<double> rejected = ns;
-  rejected[1] = kNever;
+  rejected[1] = kUnlimited;
   EXPECT_EQ(family_firsts(variants, rejected, tried), (std::vector<std::size_t>{0, 4}));
   EXPECT_TRUE(family_firsts(variants, ns, std::vector<bool>(variants.size(), true)).empty());
 }
