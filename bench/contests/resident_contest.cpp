@@ -33,7 +33,7 @@ class ResidentOperands {
     here_ = call_of(p, host_, TierChoice::kHost1);
   }
 
-  void compile() { resident_->product(work_); }
+  void compile() { resident_->product(work_, AwaitCertificate::kYes); }
 
   void multiply_there() { resident_->gemm(work_)->wait(std::numeric_limits<double>::infinity()); }
 

@@ -79,7 +79,8 @@ typedef struct rooftile_grouped_operands {
 /// The same as rooftile_resident_prepare, rooftile_resident_gemm and rooftile_list_gemm, for a
 /// grouped call. Where the sizes lie on the device they are read when the work runs, so that
 /// earlier work of the same list may write them; the grid is then as large as `count` groups of m
-/// rows in all may need. Sizes from the host are read before the function returns.
+/// rows in all may need. Sizes from the host are read before the function returns. All three wait
+/// for a certificate as rooftile_resident_prepare does.
 ROOFTILE_API rooftile_status rooftile_resident_prepare_grouped(
     rooftile_context* context, const rooftile_gemm_args* args, const rooftile_groups* groups,
     const rooftile_grouped_operands* operands, rooftile_prepared* prepared);

@@ -7,7 +7,8 @@
 /// Device and kernels. The device is the one that the context has tuned kernels for. Without tuned
 /// kernels it is the best one that Vulkan offers (options.device and $ROOFTILE_DEVICE choose), and
 /// the fallback kernel computes everything, correctly but not fast, until the kernel for a device
-/// of its kind is certified in the background (not in deterministic contexts). Where the database
+/// of its kind is certified in the background (not in deterministic contexts). Preparing a call and
+/// adding one to a list wait for that certificate (rooftile_resident_prepare). Where the database
 /// has no certificate of the fallback kernel, it is checked against float64 once per process before
 /// its first use. Kernels are chosen for the operands as they are stored: a leading dimension or an
 /// offset that is not a multiple of the vector width may rule out the fastest kernel. Leading
@@ -119,6 +120,14 @@ typedef struct rooftile_prepared {
 /// Chooses the kernel for this call and compiles it, so that none of the calls below has to wait
 /// for that. Fills *prepared unless prepared is NULL. Buffer contents are not touched.
 ///
+/// Where the types, transposes and epilogue of the call were not tuned, it first waits until a
+/// kernel for them is certified: tenths of a second on most devices, at most 10 seconds, and once
+/// for each kernel if the database can keep the certificate, otherwise once in each process. After
+/// 10 seconds (a compiler that hangs, a very slow driver) the call goes on with the plain kernel,
+/// a line on stderr says so, and no call waits for that certificate again; calls that are prepared
+/// once it is there use it. Calls of several threads wait at the same time. A deterministic context
+/// does not wait.
+///
 /// Errors: UNSUPPORTED, with the reason in the message, when no kernel can compute the call: for
 /// example because an operand exceeds 32-bit element addresses or the device's largest binding, or
 /// because a quantised B's offset is not aligned.
@@ -169,7 +178,8 @@ ROOFTILE_API rooftile_status rooftile_run_release(rooftile_run* run);
 /// results it touches.
 ROOFTILE_API rooftile_status rooftile_list_create(rooftile_context* context, rooftile_list** list);
 
-/// Adds a call. Chooses and compiles its kernel as rooftile_resident_prepare does.
+/// Adds a call. Chooses and compiles its kernel, and waits for a certificate, as
+/// rooftile_resident_prepare does. The list keeps that kernel.
 ROOFTILE_API rooftile_status rooftile_list_gemm(rooftile_list* list, const rooftile_gemm_args* args,
                                                 const rooftile_resident_operands* operands);
 

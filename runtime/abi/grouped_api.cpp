@@ -114,7 +114,8 @@ rooftile_status rooftile_resident_prepare_grouped(rooftile_context* context,
   using namespace rooftile;
   return guarded([&] {
     const std::shared_ptr<Resident> resident = resident_of(context);
-    const ResidentProduct product = resident->product(work_of(*resident, args, groups, operands));
+    const ResidentProduct product =
+        resident->product(work_of(*resident, args, groups, operands), AwaitCertificate::kYes);
     if (prepared != nullptr) describe(product, prepared);
   });
 }
@@ -130,7 +131,8 @@ rooftile_status rooftile_resident_grouped_gemm(rooftile_context* context,
     const std::shared_ptr<Resident> resident = resident_of(context);
     const ResidentWork work = work_of(*resident, args, groups, operands);
     context->context.grouped_counter()(work.call.problem);
-    give(resident, [&] { return resident->gemm(work); }, run);
+    give(
+        resident, [&] { return resident->gemm(work); }, run);
   });
 }
 

@@ -134,7 +134,8 @@ rooftile_status rooftile_resident_prepare(rooftile_context* context, const rooft
   using namespace rooftile;
   return guarded([&] {
     const std::shared_ptr<Resident> resident = resident_of(context);
-    const ResidentProduct product = resident->product(work_of(*resident, args, operands));
+    const ResidentProduct product =
+        resident->product(work_of(*resident, args, operands), AwaitCertificate::kYes);
     if (prepared != nullptr) describe(product, prepared);
   });
 }

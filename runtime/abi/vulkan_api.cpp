@@ -80,7 +80,8 @@ class VulkanWork {
     const OperandSlot workspace = place(operands->workspace);
     if (workspace.buffer != nullptr || purpose == Purpose::kPrepare)
       work_.workspace = workspace_bound(workspace, operands->workspace_bytes, device_.profile());
-    product_ = resident.product(work_);
+    product_ = resident.product(
+        work_, purpose == Purpose::kPrepare ? AwaitCertificate::kYes : AwaitCertificate::kNo);
   }
   VulkanWork(const VulkanWork&) = delete;
   VulkanWork& operator=(const VulkanWork&) = delete;

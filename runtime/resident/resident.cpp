@@ -203,8 +203,8 @@ void Resident::download(const std::shared_ptr<DeviceMemory>& memory, std::uint64
   std::memcpy(to, static_cast<const char*>(memory->buffer.mapped()) + offset_bytes, bytes);
 }
 
-ResidentProduct Resident::product(const ResidentWork& work) {
-  ResidentProduct product = kernels_.choose(work.call, work.workspace.bytes, work.buffers);
+ResidentProduct Resident::product(const ResidentWork& work, AwaitCertificate await) {
+  ResidentProduct product = kernels_.choose(work.call, work.workspace.bytes, work.buffers, await);
   // Checks now, and not when a list is run, for reads of words beyond a buffer's end and for a
   // workspace that overlaps an operand.
   if (work.workspace.region.buffer != nullptr || product.workspace_bytes() == 0)
@@ -268,7 +268,7 @@ std::shared_ptr<Run> Resident::gemm(const ResidentWork& work) {
   Segments segments;
   MemoryUses uses;
   RunContents contents;
-  append(segments, product(work), work, uses, contents.keeps);
+  append(segments, product(work, AwaitCertificate::kNo), work, uses, contents.keeps);
   contents.lists = record(segments, Resubmission::kWhenFinished);
   contents.expected_ns = segments.expected_ns();
   std::vector<CommandList*> lists;

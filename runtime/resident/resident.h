@@ -65,7 +65,7 @@ class Resident : public std::enable_shared_from_this<Resident> {
               std::uint64_t offset_bytes, char* host, std::uint64_t bytes);
 
   /// Chooses and compiles the kernel of a call. Throws as ResidentKernels::choose.
-  ResidentProduct product(const ResidentWork& work);
+  ResidentProduct product(const ResidentWork& work, AwaitCertificate await);
 
   /// Checks the scales of a quantised B as check_resident_scales().
   void check_scales(const ResidentCall& call, const MemoryUses& uses,

@@ -135,16 +135,6 @@ std::optional<ResidentProduct> ResidentKernels::without_tuned_class(Search& sear
   return search.first_of(kernels.certified, Use::kCertified);
 }
 
-void ResidentKernels::certify_for(const BoundCall& bound, const DeviceLimits& limits) const {
-  on_demand_->request(*ranking_, bound.problem, bound.placement, limits);
-  if (!is_grouped(bound.problem)) return;
-  // Until then the fallback would compute all groups, which takes longer than a few certificates.
-  for (int i = 0; i < OnDemandKernels::kMostFailures; ++i) {
-    on_demand_->wait();
-    on_demand_->request(*ranking_, bound.problem, bound.placement, limits);
-  }
-}
-
 std::optional<ResidentProduct> ResidentKernels::with_packed_experts(
     Search& search, const ResidentCall& call) const {
   if (call.packed == nullptr || !call.packed->experts_kernel) return std::nullopt;
@@ -159,7 +149,7 @@ std::optional<ResidentProduct> ResidentKernels::with_packed_experts(
 }
 
 ResidentProduct ResidentKernels::choose(const ResidentCall& call, std::uint64_t workspace_bytes,
-                                        const BufferUses& uses) {
+                                        const BufferUses& uses, AwaitCertificate await) {
   const Problem& p = call.problem;
   if (p.m == 0 || p.n == 0 || p.batch == 0) return {};
   if (call.groups != nullptr && !call.groups->on_device() && rows_of(call.groups->known) == 0)
@@ -179,7 +169,10 @@ ResidentProduct ResidentKernels::choose(const ResidentCall& call, std::uint64_t 
     if (auto product = search.first_of(sources.ranked(*rankings_, limits), Use::kCertified))
       return *std::move(product);
   } else if (ranking_ != nullptr) {
-    if (certifies) certify_for(bound, limits);
+    if (certifies && (is_grouped(p) || await == AwaitCertificate::kYes))
+      on_demand_->obtain(*ranking_, bound.problem, bound.placement, limits);
+    else if (certifies)
+      on_demand_->request(*ranking_, bound.problem, bound.placement, limits);
     if (auto product = without_tuned_class(search)) return *std::move(product);
   }
   // What was tuned for groups of quite other sizes is still faster than the fallback.
@@ -210,7 +203,7 @@ ResidentProduct ResidentKernels::choose(const ResidentCall& call, std::uint64_t 
     last_failure = search.last_failure();
   }
   if (certifies) {
-    on_demand_->wait();
+    on_demand_->obtain(*ranking_, bound.problem, bound.placement, limits);
     if (auto product = without_tuned_class(search)) return *std::move(product);
   }
   fail(ErrorCode::kUnsupported, "no kernel computes {} on {} with its operands where they are: {}",

@@ -25,6 +25,10 @@ struct BufferUses {
 
 using KernelHashes = std::unordered_set<std::string>;
 
+/// Whether the choice of a kernel waits for a certificate of a better one, within
+/// OnDemandKernels::kPatience: for what is kept, as in a list.
+enum class AwaitCertificate : std::uint8_t { kNo, kYes };
+
 /// Thread-safe.
 class ResidentKernels {
  public:
@@ -41,11 +45,12 @@ class ResidentKernels {
 
   /// With a workspace of so many bytes at most. For a class that was not tuned a kernel is
   /// certified in the background; it is used, or a plain kernel with a pass over C, whichever is
-  /// there and predicted to be faster. Where neither is there the fallback computes; where that
-  /// cannot, the call waits for the certificate. Throws kUnsupported, saying what stands in the
-  /// way, when no kernel can: the fallback's reason.
+  /// there and predicted to be faster. Where neither is there the fallback computes. Calls that
+  /// must not wait for the certificate do so all the same if they are grouped, which the fallback
+  /// computes more slowly than a few certificates take, or if the fallback cannot compute them.
+  /// Throws kUnsupported, saying what stands in the way, when no kernel can: the fallback's reason.
   ResidentProduct choose(const ResidentCall& call, std::uint64_t workspace_bytes,
-                         const BufferUses& uses);
+                         const BufferUses& uses, AwaitCertificate await);
 
   /// Waits until no kernel is being certified on demand.
   void wait_for_certificates() const {
@@ -68,8 +73,6 @@ class ResidentKernels {
   /// What a kernel must pass before its first use.
   void check(const std::shared_ptr<const Kernel>& kernel, const Signature& signature,
              Use use) const;
-  /// Begins to certify a kernel for a class that was not tuned; for a grouped call waits for it.
-  void certify_for(const BoundCall& bound, const DeviceLimits& limits) const;
   /// By the kernel for whose panels the experts were packed, which is certified before its first
   /// use; nothing where they were not, or it cannot.
   std::optional<ResidentProduct> with_packed_experts(Search& search,

@@ -6,7 +6,7 @@
 namespace rooftile {
 
 void ResidentList::add_gemm(ResidentWork work) {
-  ResidentProduct product = resident_->product(work);
+  ResidentProduct product = resident_->product(work, AwaitCertificate::kYes);
   const std::lock_guard lock(mutex_);
   items_.emplace_back(Gemm{std::move(work), std::move(product)});
   recorded_ = nullptr;
@@ -158,6 +158,15 @@ bool ResidentList::has_downloads() {
 std::size_t ResidentList::submissions() {
   const std::lock_guard lock(mutex_);
   return recorded_ != nullptr ? recorded_->lists.size() : 0;
+}
+
+std::vector<std::string> ResidentList::kernels() {
+  const std::lock_guard lock(mutex_);
+  std::vector<std::string> names;
+  for (const auto& item : items_)
+    if (const Gemm* gemm = std::get_if<Gemm>(&item))
+      names.push_back(short_name(gemm->product.kernel()->variant()));
+  return names;
 }
 
 }  // namespace rooftile

@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <mutex>
+#include <string>
 #include <variant>
 #include <vector>
 
@@ -43,6 +44,8 @@ class ResidentList {
   bool has_downloads();
   /// Number of submissions of a run, for tests; 0 before the first run.
   std::size_t submissions();
+  /// Names of the kernels of its products, for tests.
+  std::vector<std::string> kernels();
 
  private:
   struct Gemm {

@@ -21,11 +21,14 @@
 #include "runtime/support/background.h"
 #include "runtime/support/log.h"
 #include "runtime/tuned/certifiable_kernels.h"
+#include "runtime/tuned/certification_record.h"
 #include "runtime/tuned/tuned_data.h"
 #include "runtime/verify/certify.h"
 
 namespace rooftile {
 namespace {
+
+using Clock = std::chrono::steady_clock;
 
 enum class State : std::uint8_t { kQueued, kCertified, kFailed };
 
@@ -36,78 +39,23 @@ struct Entry {
   State state = State::kQueued;
 };
 
-/// What the database tells, and keeps, of one candidate's certification.
-class Record {
- public:
-  /// Nothing is kept where the database is missing, of an older schema, or cannot be written: a
-  /// program of that version would be shut out if it were migrated.
-  Record(const std::filesystem::path& database, const DeviceProfile& profile,
-         const CandidateRecord& candidate) {
-    if (database.empty() || ::access(database.c_str(), W_OK) != 0) return;
-    try {
-      const StoreOptions reading = {.mode = OpenMode::kReadOnly,
-                                    .busy_timeout_ms = kDatabasePatienceMs};
-      if (Store(database, reading).older()) return;
-      store_.emplace(database, StoreOptions{.busy_timeout_ms = kDatabasePatienceMs});
-      const std::optional<RowId> device = store_->find_device(profile);
-      if (!device) {
-        store_.reset();
-        return;
-      }
-      device_ = *device;
-      candidate_ = store_->candidate_id(candidate);
-      // A process that dies while the kernel runs leaves this entry: then no process tries it again
-      // before the tuner has (tuner/worker/settle_journal.h).
-      journal_ = store_->journal_begin(device_, candidate_, ::getpid());
-    } catch (const Error&) {  // locked, or the disk is full
-      store_.reset();
-    }
-  }
-  ~Record() {
-    keep([&] { store_->journal_end(journal_); });
-  }
-  Record(const Record&) = delete;
-  Record& operator=(const Record&) = delete;
-
-  void put(const Certificate& certificate) {
-    keep([&] {
-      store_->put_certificate(device_, candidate_, kGeneratorVersion, certificate.passed,
-                              certificate.passed ? "certified on demand" : certificate.detail);
-    });
-  }
-  void black_list(const std::string& reason) {
-    keep([&] { store_->black_list(device_, candidate_, reason); });
-  }
-
- private:
-  template <typename Body>
-  void keep(const Body& body) noexcept {
-    if (!store_) return;
-    try {
-      body();
-    } catch (const std::exception&) {  // the next process certifies it again
-      store_.reset();
-    }
-  }
-
-  std::optional<Store> store_;
-  RowId device_ = 0, candidate_ = 0, journal_ = 0;
-};
-
 }  // namespace
 
 struct OnDemandKernels::Impl {
   Impl(DeviceProfile of_device, std::filesystem::path database_file,
-       std::filesystem::path cache_folder, std::function<std::shared_ptr<Device>()> open)
+       std::filesystem::path cache_folder, std::function<std::shared_ptr<Device>()> open,
+       Clock::duration longest_wait)
       : profile(std::move(of_device)),
         database(std::move(database_file)),
         shader_cache(std::move(cache_folder)),
-        open_device(std::move(open)) {}
+        open_device(std::move(open)),
+        patience(longest_wait) {}
 
   const DeviceProfile profile;
   const std::filesystem::path database;
   const ShaderCache shader_cache;
   const std::function<std::shared_ptr<Device>()> open_device;
+  const Clock::duration patience;
   std::atomic<pid_t> user = 0;  // the first process that has asked
 
   std::mutex mutex;  // guards everything below
@@ -116,6 +64,11 @@ struct OnDemandKernels::Impl {
   std::unordered_map<std::string, Class> classes;  // by signature
   std::unordered_set<std::string> wrong_kernels;   // hashes, as the database has them
   int under_way = 0;
+  struct Running {
+    Clock::time_point since;
+    bool said = false;  // that it takes longer than anybody waits
+  };
+  std::optional<Running> running;  // which of those under way the background thread is at
 
   std::mutex listening;  // held while the listener runs; never beside the other one
   std::function<void()> listener;
@@ -146,6 +99,12 @@ struct OnDemandKernels::Impl {
   /// The best of these kernels that may still be certified; null: none, or a better one is
   /// certified already.
   static const Variant* next(const Class& of_class, std::span<const CertifiableKernel> wishes);
+
+  /// Waits until no kernel of the class is under way. Returns false where that takes longer than
+  /// until then, or one kernel longer than `patience`.
+  bool wait_for(const Class& of_class, Clock::time_point until,
+                std::unique_lock<std::mutex>& locked);
+  void say_waited_in_vain(const std::string& signature);
 
   void run(Entry& entry);
   /// failure: what is to be said of one that has failed, if anything is.
@@ -194,7 +153,7 @@ State OnDemandKernels::Impl::tried(Entry& entry, std::string& failure) {
     // The process that found it out has said so.
     if (wrong_kernels.contains(entry.candidate.hash)) return State::kFailed;
   }
-  Record record(database, profile, entry.candidate);
+  CertificationRecord record(database, profile, entry.candidate);
   try {
     const Certificate certificate = certificate_of(entry);
     if (certificate.interrupted) return State::kFailed;
@@ -212,6 +171,10 @@ State OnDemandKernels::Impl::tried(Entry& entry, std::string& failure) {
 }
 
 void OnDemandKernels::Impl::run(Entry& entry) {
+  {
+    const std::lock_guard lock(mutex);
+    running = {.since = Clock::now()};
+  }
   std::string failure;
   State state = State::kFailed;
   try {
@@ -230,6 +193,7 @@ void OnDemandKernels::Impl::end(Entry& entry, State state) {
   {
     const std::lock_guard lock(mutex);
     entry.state = state;
+    running.reset();
   }
   {
     const std::lock_guard lock(listening);
@@ -242,9 +206,10 @@ void OnDemandKernels::Impl::end(Entry& entry, State state) {
 
 OnDemandKernels::OnDemandKernels(DeviceProfile profile, std::filesystem::path database,
                                  std::filesystem::path cache_folder,
-                                 std::function<std::shared_ptr<Device>()> open_device)
+                                 std::function<std::shared_ptr<Device>()> open_device,
+                                 std::chrono::nanoseconds patience)
     : impl_(std::make_unique<Impl>(std::move(profile), std::move(database), std::move(cache_folder),
-                                   std::move(open_device))) {}
+                                   std::move(open_device), patience)) {}
 
 OnDemandKernels::~OnDemandKernels() {
   if (impl_->user != 0 && !impl_->may_use()) {
@@ -291,27 +256,63 @@ bool OnDemandKernels::may_certify(const KernelRanking& tuned, const Problem& p, 
   return Impl::count(of_class, State::kQueued) > 0 || Impl::next(of_class, wished) != nullptr;
 }
 
-void OnDemandKernels::request(const KernelRanking& tuned, const Problem& p, const Placement& at,
+bool OnDemandKernels::request(const KernelRanking& tuned, const Problem& p, const Placement& at,
                               const DeviceLimits& limits) {
-  if (!impl_->may_use()) return;
+  if (!impl_->may_use()) return false;
   const std::vector<CertifiableKernel> wished =
       certifiable_kernels(impl_->profile, tuned, p, at, limits);
   const Signature wanted = signature_of(p);
   const std::string signature = to_string(wanted);
   const std::lock_guard lock(impl_->mutex);
   Impl::Class& of_class = impl_->of(signature);
-  if (Impl::count(of_class, State::kQueued) > 0) return;
+  if (Impl::count(of_class, State::kQueued) > 0) return true;
   const Variant* const variant = Impl::next(of_class, wished);
-  if (variant == nullptr) return;
+  if (variant == nullptr) return false;
   auto entry = std::make_unique<Entry>(
       Entry{.candidate = {.signature = signature, .variant = *variant}, .signature = wanted});
   Entry& queued = *entry;
   of_class.push_back(std::move(entry));
   ++impl_->under_way;
-  if (!impl_->background.post([impl = impl_.get(), &queued] { impl->run(queued); })) {
-    --impl_->under_way;
-    queued.state = State::kFailed;
+  if (impl_->background.post([impl = impl_.get(), &queued] { impl->run(queued); })) return true;
+  --impl_->under_way;
+  queued.state = State::kFailed;
+  return false;
+}
+
+bool OnDemandKernels::Impl::wait_for(const Class& of_class, Clock::time_point until,
+                                     std::unique_lock<std::mutex>& locked) {
+  while (count(of_class, State::kQueued) > 0) {
+    const Clock::time_point end = running ? std::min(until, running->since + patience) : until;
+    if (Clock::now() >= end) return false;
+    changed.wait_until(locked, end);
   }
+  return true;
+}
+
+void OnDemandKernels::Impl::say_waited_in_vain(const std::string& signature) {
+  if (!running || std::exchange(running->said, true)) return;
+  log_warning(
+      fmt::format("no kernel for {} was certified on {} within {:.3g} s, so that a slower one is "
+                  "used; calls and "
+                  "lists that come later use it once it is certified",
+                  signature, profile.name, std::chrono::duration<double>(patience).count()));
+}
+
+void OnDemandKernels::obtain(const KernelRanking& tuned, const Problem& p, const Placement& at,
+                             const DeviceLimits& limits) {
+  const Clock::time_point begin = Clock::now();
+  const std::string signature = to_string(signature_of(p));
+  bool waited = false;
+  while (request(tuned, p, at, limits)) {
+    waited = true;
+    std::unique_lock lock(impl_->mutex);
+    if (!impl_->wait_for(impl_->of(signature), begin + impl_->patience, lock))
+      return impl_->say_waited_in_vain(signature);
+  }
+  if (waited && log_level() == LogLevel::kDecisions)
+    log_line(fmt::format("waited {:.3g} s for kernels for {} to be certified on {}",
+                         std::chrono::duration<double>(Clock::now() - begin).count(), signature,
+                         impl_->profile.name));
 }
 
 void OnDemandKernels::wait() const {

@@ -5,6 +5,7 @@
 // contexts find it.
 #pragma once
 
+#include <chrono>
 #include <filesystem>
 #include <functional>
 #include <memory>
@@ -23,9 +24,14 @@ class OnDemandKernels {
  public:
   /// open_device gives a device of its own for certificates, so that a kernel that hangs does not
   /// take the one that calls run on. database: empty or missing: nothing is read or stored.
+  /// patience: see obtain().
   OnDemandKernels(DeviceProfile profile, std::filesystem::path database,
                   std::filesystem::path cache_folder,
-                  std::function<std::shared_ptr<Device>()> open_device);
+                  std::function<std::shared_ptr<Device>()> open_device,
+                  std::chrono::nanoseconds patience = kPatience);
+  /// A certificate takes tenths of a second on a GPU, and seconds where a slow compiler has cold
+  /// caches. Whoever waits for ten seconds is better off with a slower kernel.
+  static constexpr std::chrono::seconds kPatience{10};
   /// Waits for the certification problem that is under way; the rest is dropped.
   ~OnDemandKernels();
 
@@ -37,9 +43,16 @@ class OnDemandKernels {
 
   /// Begins to certify the best kernel for this problem that has not failed, unless it is
   /// certified, another one of its class is under way, or kMostFailures of the class have failed.
-  void request(const KernelRanking& tuned, const Problem& p, const Placement& at,
+  /// Returns whether one of its class is under way.
+  bool request(const KernelRanking& tuned, const Problem& p, const Placement& at,
                const DeviceLimits& limits);
   static constexpr int kMostFailures = 3;
+  /// Does what request() does until there is nothing left to certify for this problem, and waits
+  /// for each: at most `patience` in all, and for none that has been running for longer already. So
+  /// a compiler that hangs costs `patience` once, whoever else asks. What is not ready then goes on
+  /// in the background, which is said on stderr.
+  void obtain(const KernelRanking& tuned, const Problem& p, const Placement& at,
+              const DeviceLimits& limits);
   /// Whether request() would begin one, or one is under way.
   bool may_certify(const KernelRanking& tuned, const Problem& p, const Placement& at,
                    const DeviceLimits& limits) const;

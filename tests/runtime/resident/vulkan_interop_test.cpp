@@ -176,7 +176,9 @@ TEST_F(VulkanInterop, WithoutFeaturesAndWithoutATunedDevice) {
   open_vulkan(given());
   Product product(padded_problem(33, 17, 65, Transpose::kYes, Transpose::kNo, 2.0f, 0.5f));
   const rooftile_vulkan_operands operands = vulkan_operands(product, 5, Usage::eStorageBuffer);
-  EXPECT_EQ(prepared(product, operands).kernel, short_name(fallback_variant()));
+  // Certified on demand, for this device without features. It needs a workspace, which the operands
+  // below do not have: they are recorded with the fallback.
+  EXPECT_NE(prepared(product, operands).kernel, short_name(fallback_variant()));
   const vk::raii::CommandBuffer commands = program_->commands();
   commands.begin(vk::CommandBufferBeginInfo());
   record(product, operands, commands);
