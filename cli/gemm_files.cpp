@@ -161,6 +161,10 @@ GemmInputs open_inputs(const GemmFiles& files) {
     fail(ErrorCode::kInvalidArgument, "--beta {} needs --c FILE", files.beta);
   if (files.scales.empty() && !files.zero_points.empty())
     fail(ErrorCode::kInvalidArgument, "--zero-points needs --scales");
+  if (GgufOperand::is_tensor(files.a))
+    fail(ErrorCode::kInvalidArgument,
+         "{}: a tensor of a GGUF file is B; A is a .npy file (`rooftile gguf --tensor` writes one)",
+         files.a);
   GemmInputs inputs = {.a = {files.a, "A", kWider}, .b = {}, .c = {}, .weights = {}, .problem = {}};
   check_multipliable(inputs.a);
   const Extent a = inputs.a.extent(files.trans_a);

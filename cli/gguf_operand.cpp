@@ -1,5 +1,7 @@
 #include "cli/gguf_operand.h"
 
+#include <filesystem>
+#include <system_error>
 #include <utility>
 
 #include "cli/npy.h"
@@ -15,11 +17,31 @@ GgufBlock readable_block(const GgufFile& file, const GgufTensor& tensor) {
   return *block;
 }
 
-std::optional<GgufOperand> GgufOperand::open(const std::string& argument) {
+void refuse_as_output(const GgufFile& file, const std::string& output) {
+  std::error_code none;  // what does not exist is no such file
+  if (std::filesystem::equivalent(file.name(), output, none))
+    fail(ErrorCode::kInvalidArgument, "-o {}: the result would replace the GGUF file that is read",
+         output);
+}
+
+namespace {
+
+/// The place of the colon in "model.gguf:TENSOR"; npos where there is none.
+std::size_t colon_of(const std::string& argument) {
   constexpr std::string_view kEnd = ".gguf";
   const std::size_t dot = argument.find(std::string(kEnd) + ":");
-  if (dot == std::string::npos) return std::nullopt;
-  const std::size_t colon = dot + kEnd.size();
+  return dot == std::string::npos ? dot : dot + kEnd.size();
+}
+
+}  // namespace
+
+bool GgufOperand::is_tensor(const std::string& argument) {
+  return colon_of(argument) != std::string::npos;
+}
+
+std::optional<GgufOperand> GgufOperand::open(const std::string& argument) {
+  if (!is_tensor(argument)) return std::nullopt;
+  const std::size_t colon = colon_of(argument);
   return GgufOperand(argument, GgufFile(argument.substr(0, colon)), argument.substr(colon + 1));
 }
 

@@ -18,7 +18,11 @@ class GgufOperand {
   /// kIo.
   static std::optional<GgufOperand> open(const std::string& argument);
 
+  /// Whether the argument is of that form.
+  static bool is_tensor(const std::string& argument);
+
   const std::string& argument() const { return argument_; }
+  const GgufFile& file() const { return file_; }
   Extent extent() const { return {tensor_.rows(), tensor_.row()}; }
   /// Types of a product with an A of this type: B is multiplied as it lies in the file where it has
   /// blocks, and is otherwise widened to float32, whatever A is.
@@ -36,5 +40,9 @@ class GgufOperand {
 
 /// Throws kUnsupported where Rooftile does not read the tensor's format.
 GgufBlock readable_block(const GgufFile& file, const GgufTensor& tensor);
+
+/// Throws kInvalidArgument where a result would replace the file that it comes from: other than a
+/// matrix, a model is more than this command could write again.
+void refuse_as_output(const GgufFile& file, const std::string& output);
 
 }  // namespace rooftile

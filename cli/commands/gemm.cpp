@@ -107,6 +107,7 @@ int multiply64(GemmInputs& inputs, OutputFile& output) {
 int multiply(const Globals& globals, const GemmArguments& arguments) {
   const TierChoice tier = parse_tier_choice(arguments.tier);
   GemmInputs inputs = open_inputs(arguments.files);
+  if (inputs.weights) refuse_as_output(inputs.weights->file(), arguments.output);
   OutputFile output(
       arguments.output);  // Before the work, so that a wrong name is reported at once.
   const bool float64 =

@@ -51,6 +51,7 @@ int list_tensors(const GgufFile& file, bool json) {
 int write_tensor(const GgufFile& file, const GgufArguments& arguments) {
   const GgufTensor& tensor = file.tensor(arguments.tensor);
   const GgufBlock block = readable_block(file, tensor);
+  refuse_as_output(file, arguments.output);
   OutputFile output(arguments.output);
   output.write(npy_header_bytes(NpyType::kF32, tensor.sizes));
   const auto bytes = static_cast<std::size_t>(block.bytes);

@@ -72,8 +72,9 @@ int quantize_file(const QuantizeArguments& arguments) {
     fail(ErrorCode::kUnsupported, "{} is empty: there is nothing to quantise", arguments.weights);
   if (has_block_format(types) && p.k % types.b.block != 0)
     fail(ErrorCode::kUnsupported,
-         "{} has {} rows; {} has blocks of {} values along them, and a GGUF file only whole ones",
-         arguments.weights, p.k, arguments.format, types.b.block);
+         "{} has {} {}; {} has blocks of {} values along them, and a GGUF file only whole ones",
+         arguments.weights, p.k, arguments.trans ? "columns" : "rows", arguments.format,
+         types.b.block);
   check_memory(arguments.weights,
                4.0 * static_cast<double>(p.n) * static_cast<double>(p.k) + minimum_bytes(p));
   const std::vector<float> weights = file.values<float>();

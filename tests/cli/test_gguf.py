@@ -159,6 +159,7 @@ def test_a_matrix_is_quantised_to_a_tensor_that_gemm_multiplies(rooftile, name, 
 def test_what_no_format_holds_is_refused(rooftile):
     np.save(rooftile.folder / "w.npy", np.ones((100, 3), np.float32))
     rooftile.refuses("quantize", "w.npy", "-o", "w", "--format", "q4_k", says="has 100 rows; q4_k has blocks of 256 values")
+    rooftile.refuses("quantize", "w.npy", "-o", "w", "--format", "q4_0", "--trans", says="has 3 columns; q4_0 has blocks of 32 values")
     rooftile.refuses("quantize", "w.npy", "-o", "w", "--format", "q4_0", "--bits", "4", says="--format and --bits cannot be used together", code=2)
     rooftile.refuses("quantize", "w.npy", "-o", "w", "--format", "q3_k", says="q3_k", code=2)
     assert not (rooftile.folder / "w.gguf").exists()
@@ -176,9 +177,20 @@ def test_a_tensor_that_cannot_be_multiplied_is_refused(rooftile, model):
     refused("IQ2_XS, which Rooftile does not read", "x.npy", f"{model}:w.other")
     refused("has no tensor 'F33'", "x.npy", f"{model}:F33", code=2)
     refused("is a GGUF file; name one of its tensors, as in .*:TENSOR", "x.npy", model)
+    refused("a tensor of a GGUF file is B; A is a .npy file", f"{model}:w.F32", "x.npy", code=2)
     refused("cannot open missing.gguf", "x.npy", "missing.gguf:w")
     gguf_file.write(rooftile.folder / "cube.gguf", [("cube", (2, 3, 32), 0, bytes(4 * 2 * 3 * 32))])
     refused("a matrix has two dimensions", "x.npy", "cube.gguf:cube")
+
+
+def test_a_result_does_not_replace_the_file_that_it_comes_from(rooftile, model):
+    before = model.read_bytes()
+    (rooftile.folder / "link.gguf").symlink_to(model)
+    np.save(rooftile.folder / "x.npy", np.zeros((2, COLUMNS), np.float32))
+    for name in (model, "link.gguf"):
+        rooftile.refuses("gemm", "x.npy", f"{model}:w.F32", "-o", name, says="would replace the GGUF file that is read", code=2)
+        rooftile.refuses("gguf", model, "--tensor", "w.F32", "-o", name, says="would replace the GGUF file that is read", code=2)
+    assert model.read_bytes() == before
 
 
 def test_wrong_files_and_names_are_refused(rooftile, model):
