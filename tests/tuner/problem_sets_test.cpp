@@ -74,10 +74,15 @@ TEST(ProblemSetsTest, WrongLinesAreNamed) {
   EXPECT_THAT(message(grouped + "5,6,7,0,0,1,f32,,9999999,,\n"),
               HasSubstr("it takes 1 to 1048576"));
   EXPECT_THAT(message(grouped + "5,6,7,0,0,1,f32,,2,0.5,\n"), HasSubstr("skew is '0.5'"));
+  EXPECT_THAT(message(grouped + "5,6,7,0,0,1,f32,,2,1e300,\n"), HasSubstr("from 1 to 1e+18"));
+  EXPECT_THAT(message(grouped + "5,6,7,0,0,1,f32,,99999999999999999999,,\n"),
+              HasSubstr("groups is '99999999999999999999'; it takes a whole number that is not "
+                        "negative and fits 63 bits"));
   EXPECT_THAT(message(grouped + "5,6,7,0,0,1,f32,,2,nan,\n"), HasSubstr("skew is 'nan'"));
   EXPECT_THAT(message(grouped + "5,6,7,0,0,1,f32,,,2,\n"), HasSubstr("there are no groups"));
-  EXPECT_THAT(message(grouped + "5,6,7,1,0,1,f32,,2,,\n"), HasSubstr("not transposed"));
-  EXPECT_THAT(message(grouped + "5,6,7,0,0,3,f32,,2,,\n"), HasSubstr("batch"));
+  EXPECT_THAT(message(grouped + "5,6,7,1,0,1,f32,,2,,\n"),
+              HasSubstr("shapes.csv:2: the rows of a grouped A"));
+  EXPECT_THAT(message(grouped + "5,6,7,0,0,3,f32,,2,,\n"), HasSubstr("shapes.csv:2: batch is 3"));
   EXPECT_THAT(message(grouped + "5,6,7,0,0,1,f32,,2\n"), HasSubstr("too few columns"));
   EXPECT_THROW(read_problem_csv(folder / "missing.csv"), Error);
 }

@@ -37,7 +37,8 @@ std::int64_t parse_number(std::string_view text, const std::string& where,
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (error != std::errc() || end != text.data() + text.size() || value < 0)
     fail(ErrorCode::kInvalidArgument,
-         "{}: {} is '{}'; it takes a whole number that is not negative", where, column, text);
+         "{}: {} is '{}'; it takes a whole number that is not negative and fits 63 bits", where,
+         column, text);
   return value;
 }
 
@@ -54,12 +55,15 @@ std::int64_t parse_groups(std::string_view text, const std::string& where) {
   return groups;
 }
 
+constexpr double kMostSkew = 1e18;
+
 double parse_skew(std::string_view text, const std::string& where) {
   double value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size() || !(value >= 1 && value <= 1e18))
-    fail(ErrorCode::kInvalidArgument, "{}: skew is '{}'; it takes a number of at least 1", where,
-         text);
+  if (error != std::errc() || end != text.data() + text.size() ||
+      !(value >= 1 && value <= kMostSkew))
+    fail(ErrorCode::kInvalidArgument, "{}: skew is '{}'; it takes a number from 1 to {:g}", where,
+         text, kMostSkew);
   return value;
 }
 
@@ -106,7 +110,11 @@ TuneProblem parse_line(std::string_view line, const std::string& where, Columns 
   const Problem& p = problem.problem;
   if (std::min({p.m, p.n, p.k, p.batch}) < 1)
     fail(ErrorCode::kInvalidArgument, "{}: m, n, k and batch must be at least 1", where);
-  validate(p);
+  try {
+    validate(p);
+  } catch (const Error& error) {
+    fail(ErrorCode::kInvalidArgument, "{}: {}", where, error.what());
+  }
   return problem;
 }
 
