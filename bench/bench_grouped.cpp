@@ -191,12 +191,9 @@ class OnDevice {
     return w;
   }
   /// Waits until the best kernel of the class is certified.
-  void prepare(const ResidentWork& w) {
-    resident_->product(w);
-    resident_->kernels().wait_for_certificates();
-  }
+  void prepare(const ResidentWork& w) { resident_->product(w, AwaitCertificate::kYes); }
   std::string name_of(const ResidentWork& w) {
-    return short_name(resident_->product(w).kernel()->variant());
+    return short_name(resident_->product(w, AwaitCertificate::kYes).kernel()->variant());
   }
   /// A call as the runtime makes it, or with this kernel, which is not certified.
   void add_one(std::vector<Contender>& contenders, const char* name, const ResidentWork& w,

@@ -56,7 +56,7 @@ class Weights {
     with_packed_ = work_;
     with_packed_.call.b = {};
     with_packed_.call.packed = packed_;
-    kernel_steps_ = resident_->product(with_packed_);
+    kernel_steps_ = resident_->product(with_packed_, AwaitCertificate::kYes);
     nothing_ = resident_->device()->create_buffer(4096, BufferUse::kDevice);
     workspace_ =
         resident_->create_memory(std::max<std::uint64_t>(kernel_steps_.workspace_bytes(), 4096));
@@ -71,7 +71,9 @@ class Weights {
             {"unpacked", [this] { return call_ns(work_); }}};
   }
   std::string kernel(bool packed) {
-    return short_name(resident_->product(packed ? with_packed_ : work_).kernel()->variant());
+    return short_name(resident_->product(packed ? with_packed_ : work_, AwaitCertificate::kYes)
+                          .kernel()
+                          ->variant());
   }
   std::uint64_t packed_bytes() const { return device_bytes(*packed_); }
 
