@@ -42,7 +42,10 @@ Character first_of(std::string_view text) {
     if ((static_cast<unsigned char>(c) & 0xc0) != 0x80) return {lead, 1};
     code = code << 6 | (static_cast<unsigned char>(c) & 0x3fu);
   }
-  return {code, bytes};
+  constexpr std::array<char32_t, 5> kLeast = {0, 0, 0x80, 0x800, 0x10000};
+  const bool legal =
+      code >= kLeast[bytes] && code <= 0x10ffff && !Range{0xd800, 0xdfff}.holds(code);
+  return legal ? Character{code, bytes} : Character{lead, 1};
 }
 
 }  // namespace
@@ -58,6 +61,16 @@ std::size_t display_width(std::string_view text) {
     text.remove_prefix(c.bytes);
   }
   return width;
+}
+
+bool is_printable(std::string_view text) {
+  while (!text.empty()) {
+    const Character c = first_of(text);
+    const bool no_utf8 = c.bytes == 1 && c.code >= 0x80;
+    if (no_utf8 || c.code < 0x20 || Range{0x7f, 0x9f}.holds(c.code)) return false;
+    text.remove_prefix(c.bytes);
+  }
+  return true;
 }
 
 std::string padded(std::string_view text, std::size_t width, Align align) {

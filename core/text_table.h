@@ -12,6 +12,10 @@ namespace rooftile {
 /// wide ones and emoji, one for each byte that is no UTF-8.
 std::size_t display_width(std::string_view text);
 
+/// Whether it is UTF-8 without control characters, so that a terminal prints it as it is and JSON
+/// holds it.
+bool is_printable(std::string_view text);
+
 /// The text and as many spaces before or behind it as fill the width.
 enum class Align { kLeft, kRight };
 std::string padded(std::string_view text, std::size_t width, Align align);

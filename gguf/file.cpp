@@ -4,6 +4,7 @@
 #include <set>
 
 #include "core/error.h"
+#include "core/text_table.h"
 
 namespace rooftile {
 namespace {
@@ -97,8 +98,7 @@ std::uint64_t alignment_of(Cursor& cursor, std::uint64_t count) {
 GgufTensor tensor_of(Cursor& cursor) {
   GgufTensor tensor;
   const std::string_view name = cursor.text();
-  const auto control = [](unsigned char c) { return c < 0x20 || c == 0x7f; };
-  if (name.empty() || name.size() > kLongestName || std::ranges::any_of(name, control))
+  if (name.empty() || name.size() > kLongestName || !is_printable(name))
     cursor.damaged("a tensor has no name, or one that no program writes");
   tensor.name = name;
   const std::uint32_t sizes = cursor.number32();

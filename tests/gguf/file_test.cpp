@@ -134,8 +134,12 @@ TEST(ParseGguf, SaysWhatIsWrong) {
               HasSubstr("has a size of"));
   EXPECT_THAT(refusal(b.header(1, 0).tensor("t", {1, 1, 1, 1, 1}, 0, 0).with_data(64)),
               HasSubstr("5 sizes"));
-  EXPECT_THAT(refusal(b.header(1, 0).tensor("\033[31m", {1}, 0, 0).with_data(64)),
-              HasSubstr("that no program writes"));
+  // Escapes of terminals, also as one character of UTF-8; what is no UTF-8.
+  for (const char* name : {"\033[31m", "a\x7f", "\u009b31m", "w\xff", "w\xc1\x81", "\xe2\x82"})
+    EXPECT_THAT(refusal(b.header(1, 0).tensor(name, {1}, 0, 0).with_data(64)),
+                HasSubstr("that no program writes"))
+        << name;
+  EXPECT_EQ(refusal(b.header(1, 0).tensor("größe.重み", {1}, 0, 0).with_data(64)), "accepted");
   EXPECT_THAT(refusal(b.header(2, 0).tensor("t", {1}, 0, 0).tensor("t", {1}, 0, 0).with_data(64)),
               HasSubstr("two tensors have the name t"));
   b.header(0, 1).text("key").number(kArray).number(kUint32).number<std::uint64_t>(1ULL << 61);
