@@ -49,18 +49,6 @@ std::optional<std::string> trusted_bytes(const std::filesystem::path& path) {
   return bytes;
 }
 
-std::optional<std::vector<std::uint32_t>> read(const std::filesystem::path& path) {
-  const std::optional<std::string> bytes = trusted_bytes(path);
-  if (!bytes || bytes->size() <= kChecksumBytes ||
-      (bytes->size() - kChecksumBytes) % sizeof(std::uint32_t) != 0)
-    return std::nullopt;
-  std::vector<std::uint32_t> words((bytes->size() - kChecksumBytes) / sizeof(std::uint32_t));
-  std::memcpy(words.data(), bytes->data() + kChecksumBytes, words.size() * sizeof(std::uint32_t));
-  if (words.front() != kSpirvMagic || hash_hex(words) != bytes->substr(0, kChecksumBytes))
-    return std::nullopt;
-  return words;
-}
-
 std::string message_of(int error) {
   return std::error_code(error, std::generic_category()).message();
 }
@@ -99,10 +87,22 @@ std::filesystem::path default_cache_folder() {
   return {};
 }
 
+std::optional<std::vector<std::uint32_t>> stored_spirv(const std::filesystem::path& file) {
+  const std::optional<std::string> bytes = trusted_bytes(file);
+  if (!bytes || bytes->size() <= kChecksumBytes ||
+      (bytes->size() - kChecksumBytes) % sizeof(std::uint32_t) != 0)
+    return std::nullopt;
+  std::vector<std::uint32_t> words((bytes->size() - kChecksumBytes) / sizeof(std::uint32_t));
+  std::memcpy(words.data(), bytes->data() + kChecksumBytes, words.size() * sizeof(std::uint32_t));
+  if (words.front() != kSpirvMagic || hash_hex(words) != bytes->substr(0, kChecksumBytes))
+    return std::nullopt;
+  return words;
+}
+
 std::vector<std::uint32_t> ShaderCache::spirv(const Shader& shader) const {
   if (folder_.empty()) return compile(shader);
   const std::filesystem::path path = file_of(folder_, shader);
-  if (auto cached = read(path)) return *std::move(cached);
+  if (auto cached = stored_spirv(path)) return *std::move(cached);
   std::vector<std::uint32_t> words = compile(shader);
   if (const std::string why = write(path, words); !why.empty())
     log_warning_once(folder_.string(),

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <vector>
 
 #include "generator/emit.h"
@@ -12,6 +13,11 @@ namespace rooftile {
 
 /// Returns $ROOFTILE_CACHE, else $XDG_CACHE_HOME/rooftile, else ~/.cache/rooftile.
 std::filesystem::path default_cache_folder();
+
+/// The SPIR-V of a cache's file. Nothing where the file is missing or not what the cache wrote (by
+/// its checksum), or where another user than this one and root can have written it. Throws nothing
+/// but std::bad_alloc; thread-safe.
+std::optional<std::vector<std::uint32_t>> stored_spirv(const std::filesystem::path& file);
 
 /// Thread-safe, and safe among processes: files appear atomically (temporary name, rename), are
 /// private (0600) and carry a checksum; a shader whose file looks wrong is compiled again. A folder

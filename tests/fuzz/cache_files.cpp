@@ -1,7 +1,9 @@
 // Files of compiled kernels: SPIR-V and a driver's pipelines. Those that were stored are damaged
 // (an offset of two bytes and a value, any number of times), or the input is the file. What is
 // taken from a damaged file is what was stored, or nothing.
+#include <fcntl.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "generator/emit.h"
 #include "runtime/device/pipeline_cache_file.h"
@@ -23,19 +25,38 @@ std::string damaged(std::string file, std::string_view changes) {
   return file;
 }
 
-void write_private(const fs::path& file, const std::string& bytes) {
-  fs::create_directories(file.parent_path());
-  write_file(file, bytes);
-  fs::permissions(file, fs::perms::owner_read | fs::perms::owner_write);
-}
+/// A file that a cache stored, and that each input writes anew.
+class StoredFile {
+ public:
+  explicit StoredFile(fs::path file)
+      : path(std::move(file)),
+        bytes(bytes_of_file(path)),
+        descriptor_(::open(path.c_str(), O_WRONLY | O_CLOEXEC)) {}
+
+  void write(const std::string& content) const {
+    require(::ftruncate(descriptor_, 0) == 0 &&
+                ::pwrite(descriptor_, content.data(), content.size(), 0) ==
+                    static_cast<ssize_t>(content.size()),
+            "the file is written");
+  }
+
+  const fs::path path;
+  const std::string bytes;
+
+ private:
+  int descriptor_;
+};
 
 void read_pipelines(const fs::path& folder, std::string_view input, bool damages) {
-  const DeviceProfile device = example_device();
+  static const DeviceProfile device = example_device();
   static const std::string data = "what a driver's compiler made, with its own header";
-  const fs::path file = folder / pipeline_cache_file_name(device);
-  store_pipeline_cache(file, device, data);
-  write_private(file, damages ? damaged(bytes_of_file(file), input) : std::string(input));
-  const LoadedPipelineCache loaded = load_pipeline_cache(file, device);
+  static const StoredFile file([&] {
+    fs::path path = folder / pipeline_cache_file_name(device);
+    store_pipeline_cache(path, device, data);
+    return path;
+  }());
+  file.write(damages ? damaged(file.bytes, input) : std::string(input));
+  const LoadedPipelineCache loaded = load_pipeline_cache(file.path, device);
   require(loaded.data.empty() || loaded.note.empty(), "a file that is taken needs no note");
   if (damages)
     require(loaded.data.empty() || loaded.data == data, "no damage is taken for pipelines");
@@ -45,14 +66,11 @@ void read_pipelines(const fs::path& folder, std::string_view input, bool damages
 
 void read_spirv(const fs::path& folder, std::string_view input, bool damages) {
   static const Shader shader = emit_gemm({.tile_m = 8, .tile_n = 8}, {});
-  static const std::vector<std::uint32_t> words = ShaderCache(fs::path()).spirv(shader);
-  const fs::path file = folder / "spirv" / (shader.hash + ".spv");
-  static const std::string stored = [&] {
-    ShaderCache(folder).spirv(shader);
-    return bytes_of_file(file);
-  }();
-  write_private(file, damages ? damaged(stored, input) : std::string(input));
-  require(ShaderCache(folder).spirv(shader) == words, "no damage is taken for SPIR-V");
+  static const std::vector<std::uint32_t> compiled = ShaderCache(folder).spirv(shader);
+  static const StoredFile file(folder / "spirv" / (shader.hash + ".spv"));
+  file.write(damages ? damaged(file.bytes, input) : std::string(input));
+  const auto taken = stored_spirv(file.path);
+  require(!taken || *taken == compiled || !damages, "no damage is taken for SPIR-V");
 }
 
 }  // namespace
