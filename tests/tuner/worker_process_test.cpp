@@ -53,8 +53,10 @@ TEST_F(WorkerProcessTest, ACrashIsReportedWithItsSignal) {
 }
 
 TEST_F(WorkerProcessTest, AnAnswerThatHasNotTheFormOfOneIsACrash) {
-  for (const std::string answer : {"[]", "7", "null", "\"text\"", R"({"error":"x"})",
-                                   R"({"error":1})", R"({"error":1,"message":{}})", "{"}) {
+  for (const std::string answer :
+       {"[]", "7", "null", "\"text\"", R"({"error":"x"})", R"({"error":1})",
+        R"({"error":1,"message":{}})", R"({"error":9,"message":"of no code"})",
+        R"({"error":-1,"message":"of no code"})", "{"}) {
     WorkerProcess worker(script("read a; echo '" + answer + "'; read b"), {{"operation", "open"}});
     const WorkerAnswer got = worker.ask({{"operation", "a"}}, kLongS, stop_);
     EXPECT_EQ(got.fate, WorkerFate::kCrashed) << answer;

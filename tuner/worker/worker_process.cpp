@@ -28,8 +28,6 @@ constexpr double kMemoryShare = 0.75, kLeastMemoryBytes = 2.0 * (1 << 30);
 // A killed process lives on while its driver waits for a hung device.
 constexpr double kDeathDeadlineS = 10;
 constexpr double kLastWaitS = 0.25;  // The caller is about to end.
-// Far longer than what any compiler says of a kernel.
-constexpr std::size_t kMostAnswerBytes = std::size_t{64} << 20;
 
 void close_if_open(int& fd) {
   if (fd >= 0) ::close(fd);
@@ -44,14 +42,6 @@ bool write_all(int fd, std::string_view text) {
     text.remove_prefix(static_cast<std::size_t>(written));
   }
   return true;
-}
-
-/// Whether a reply has the form of one: an object, with a code and a message where it is an error.
-bool is_answer(const Json& reply) {
-  if (!reply.is_object()) return false;
-  const auto error = reply.find("error"), message = reply.find("message");
-  return error == reply.end() ||
-         (error->is_number_integer() && message != reply.end() && message->is_string());
 }
 
 }  // namespace
@@ -101,7 +91,7 @@ void WorkerProcess::start() {
     fail(ErrorCode::kIo, "cannot start the tuning worker {}: {}", program, std::strerror(error));
   }
   pid_ = pid;
-  buffered_.clear();
+  answers_.clear();
 }
 
 void WorkerProcess::leave() {
@@ -158,34 +148,13 @@ WorkerAnswer WorkerProcess::exchange(const Json& request, double deadline_s,
     return answer;
   }
   const double end_s = now_s() + deadline_s;
-  std::size_t searched = 0;  // bytes without an end of the line
   while (true) {
-    const std::size_t line_end = buffered_.find('\n', searched);
-    searched = buffered_.size();
-    if (line_end != std::string::npos) {
-      answer.reply = Json::parse(buffered_.substr(0, line_end), nullptr, false);
-      buffered_.erase(0, line_end + 1);
-      if (!is_answer(answer.reply)) {
+    if (std::optional<WorkerAnswer> next = answers_.next()) {
+      // A device that was lost or given up fails every further request.
+      if (next->fate == WorkerFate::kCrashed || next->error == ErrorCode::kDevice ||
+          next->error == ErrorCode::kTimeout)
         end();
-        answer.message = answer.reply.is_discarded()
-                             ? "the worker's answer is not JSON"
-                             : "the worker's answer has not the form of one";
-      } else if (answer.reply.contains("error")) {
-        answer.fate = WorkerFate::kRefused;
-        answer.error = static_cast<ErrorCode>(answer.reply.at("error").get<int>());
-        answer.message = answer.reply.at("message");
-        // A device that was lost or given up fails every further request.
-        if (answer.error == ErrorCode::kDevice || answer.error == ErrorCode::kTimeout) end();
-      } else {
-        answer.fate = WorkerFate::kAnswered;
-      }
-      return answer;
-    }
-    if (buffered_.size() > kMostAnswerBytes) {
-      end();
-      answer.message =
-          fmt::format("the worker's answer is longer than {} MiB", kMostAnswerBytes >> 20);
-      return answer;
+      return *std::move(next);
     }
     const double left_s = end_s - now_s();
     if (stop.load()) {
@@ -217,7 +186,7 @@ WorkerAnswer WorkerProcess::exchange(const Json& request, double deadline_s,
     char chunk[4096];
     const ssize_t size = ::read(from_worker_, chunk, sizeof chunk);
     if (size > 0) {
-      buffered_.append(chunk, static_cast<std::size_t>(size));
+      answers_.add({chunk, static_cast<std::size_t>(size)});
     } else if (size == 0 || errno != EINTR) {
       Death death = end();
       answer.message = std::move(death.how);

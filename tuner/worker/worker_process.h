@@ -8,30 +8,9 @@
 #include <string>
 #include <vector>
 
-#include "core/error.h"
-#include "tuner/worker/worker_protocol.h"
+#include "tuner/worker/worker_answer.h"
 
 namespace rooftile {
-
-enum class WorkerFate : std::uint8_t {
-  kAnswered,     ///< reply is valid.
-  kRefused,      ///< The worker reports an error: error and message are valid.
-  kTimedOut,     ///< Killed by the watchdog.
-  kOutOfMemory,  ///< Killed because it exceeded its memory limit.
-  kCrashed,      ///< Died by itself; message gives the cause.
-  kInterrupted,  ///< Killed because stop became true.
-};
-
-struct WorkerAnswer {
-  WorkerFate fate = WorkerFate::kCrashed;
-  Json reply;
-  ErrorCode error = ErrorCode::kInternal;
-  std::string message;
-  double opening_s = 0;  ///< Wall time of starting a new worker before the request was sent.
-  /// Another process killed the worker, or the worker died or held too much memory after it had
-  /// served other requests, which may have caused that.
-  bool doubtful = false;
-};
 
 /// Returns the memory limit of a worker: three quarters of the memory that is available now, at
 /// least 2 GiB. Operands and compilers need far less; the rest keeps the machine usable.
@@ -83,7 +62,7 @@ class WorkerProcess {
   pid_t pid_ = 0;
   std::vector<pid_t> left_;
   int to_worker_ = -1, from_worker_ = -1;
-  std::string buffered_;
+  AnswerReader answers_;
 };
 
 }  // namespace rooftile
