@@ -31,13 +31,23 @@ std::vector<Figure> calibrate_matrix_units(const DeviceProfile& device, double c
         {{"operation", "calibrate matrix unit"}, {"shape", i}, {"compute_units", compute_units}},
         kMatrixDeadlineS, stop);
     if (answer.fate == WorkerFate::kInterrupted) break;
-    if (answer.fate != WorkerFate::kAnswered) {
+    const auto leave_out = [&](const std::string& why) {
       if (message)
         message(fmt::format("matrix unit {}x{}x{} of {} is not calibrated: {}", shape.m, shape.n,
-                            shape.k, name(shape.operand), answer.message));
+                            shape.k, name(shape.operand), why));
+    };
+    if (answer.fate != WorkerFate::kAnswered) {
+      leave_out(answer.message);
       continue;
     }
-    for (Figure& figure : figures_from_json(answer.reply.at("figures"))) {
+    std::vector<Figure> figures;
+    try {
+      figures = figures_from_json(answer.reply.at("figures"));
+    } catch (const std::exception& error) {
+      leave_out(std::string("the worker's answer cannot be read: ") + error.what());
+      continue;
+    }
+    for (Figure& figure : figures) {
       const auto same = std::ranges::find(best, figure.name, &Figure::name);
       if (same == best.end())
         best.push_back(std::move(figure));
@@ -88,7 +98,7 @@ std::optional<CalibrationRun> calibrate(Store& store, const DeviceProfile& devic
   try {
     run.figures = figures_from_json(answer.reply.at("figures"));
     run.parts = parts_from_json(answer.reply.at("parts"));
-  } catch (const Json::exception& error) {
+  } catch (const std::exception& error) {
     fail(ErrorCode::kDevice,
          "calibration failed: the worker's answer cannot be read: {}; nothing "
          "was stored",

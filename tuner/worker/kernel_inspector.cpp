@@ -70,7 +70,7 @@ InspectedKernel KernelInspector::inspect(const Variant& variant, const Signature
   std::vector<CompiledExecutable> executables;
   try {
     executables = executables_from_json(answer.reply.at("executables"));
-  } catch (const Json::exception& error) {
+  } catch (const std::exception& error) {
     kernel.compilation = compilation_of(WorkerFate::kCrashed);
     kernel.message = std::string("the worker's answer cannot be read: ") + error.what();
     return inspected;

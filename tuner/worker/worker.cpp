@@ -8,103 +8,77 @@
 #include <cstdio>
 #include <fstream>
 #include <iostream>
-#include <optional>
-#include <string>
 
 #include "core/error.h"
-#include "core/json_whole.h"
 #include "generator/compile.h"
 #include "generator/emit.h"
 #include "tuner/calibrate/calibrate.h"
-#include "tuner/worker/executables_json.h"
-#include "tuner/worker/measure.h"
-#include "tuner/worker/worker_protocol.h"
+#include "tuner/worker/serve_requests.h"
 
 namespace rooftile {
 namespace {
 
-class Server {
+class OnDevice : public WorkerOperations {
  public:
-  Json answer(const Json& request) {
-    const std::string operation = request.at("operation");
-    if (operation == "open") return open(request);
-    if (device_ == nullptr) fail(ErrorCode::kInternal, "worker: '{}' before 'open'", operation);
-    if (operation == "calibrate") {
-      const Calibrated device = calibrate_device(device_, request.at("seconds"));
-      return {{"figures", to_json(device.figures)}, {"parts", to_json(device.parts)}};
-    }
-    if (operation == "calibrate matrix unit") {
-      const MatrixShape& shape =
-          device_->profile().limits.matrix_shapes.at(whole(request, "shape"));
-      return {{"figures", to_json(std::vector{calibrate_matrix_unit(
-                              device_, shape, request.at("compute_units"))})}};
-    }
-    if (operation == "time")
-      return to_json(measurer_->time(time_request_from_json(request.at("request"))));
-    // The reference has operands of its own, because changing problems would cost more than timing
-    // it.
-    if (operation == "time reference")
-      return to_json(reference_->time(time_request_from_json(request.at("request"))));
-    if (operation == "certify")
-      return to_json(measurer_->certify(parse_variant(request.at("variant").get<std::string>()),
-                                        signature_from_json(request.at("signature"))));
-    if (operation == "compile")
-      return {
-          {"compile_ns", measurer_->compile(parse_variant(request.at("variant").get<std::string>()),
-                                            signature_from_json(request.at("signature")))}};
-    if (operation == "inspect")
-      return {{"executables", inspect(parse_variant(request.at("variant").get<std::string>()),
-                                      signature_from_json(request.at("signature")))}};
-    if (operation == "count") return count(count_request_from_json(request.at("request")));
-    fail(ErrorCode::kInternal, "worker: unknown operation '{}'", operation);
-  }
-
- private:
-  Json open(const Json& request) {
-    const std::string uuid = request.at("device_uuid");
+  const DeviceProfile& open(const std::string& device_uuid) override {
     const Enumeration found = enumerate_devices();
     for (const DeviceProfile& profile : found.devices) {
-      if (profile.device_uuid != uuid) continue;
+      if (profile.device_uuid != device_uuid) continue;
+      counting_.reset();
+      inspecting_.reset();
       // No pipeline cache is used, so that every candidate's compile time is its own.
       device_ = Device::open(profile, {.compiler_statistics = CompilerStatistics::kKeep});
       const auto free =
           profile.kind == DeviceKind::kSoftware ? std::make_shared<FreeProcessors>() : nullptr;
       measurer_.emplace(device_, free);
       reference_.emplace(device_, free);
-      return {{"name", profile.name}};
+      return device_->profile();
     }
-    fail(ErrorCode::kDevice, "device {} is no longer available{}{}", uuid,
+    fail(ErrorCode::kDevice, "device {} is no longer available{}{}", device_uuid,
          found.note.empty() ? "" : ": ", found.note);
   }
 
-  /// Returns null where the driver has no counters. From the first call on, counters are read on a
-  /// separate device, because kernels may be slower where counters can be read.
-  Json count(const CountRequest& request) {
+  Calibrated calibrate(double seconds) override { return calibrate_device(device_, seconds); }
+  Figure calibrate_matrix_unit(const MatrixShape& shape, double compute_units) override {
+    return rooftile::calibrate_matrix_unit(device_, shape, compute_units);
+  }
+  TimeReply time(const TimeRequest& request) override { return measurer_->time(request); }
+  TimeReply time_reference(const TimeRequest& request) override {
+    return reference_->time(request);
+  }
+  Certificate certify(const Variant& variant, const Signature& signature) override {
+    return measurer_->certify(variant, signature);
+  }
+  double compile(const Variant& variant, const Signature& signature) override {
+    return measurer_->compile(variant, signature);
+  }
+
+  /// From the first call on, counters are read on a separate device, because kernels may be slower
+  /// where counters can be read.
+  std::optional<CounterReadings> count(const CountRequest& request) override {
     if (!counting_) {
       const DeviceProfile& profile = device_->profile();
-      if (performance_counters(profile).empty()) return {{"counted", nullptr}};
+      if (performance_counters(profile).empty()) return std::nullopt;
       counting_.emplace(Device::open(profile, {.counter_queries = CounterQueries::kOn}));
     }
-    return {{"counted", to_json(counting_->count(request))}};
+    return counting_->count(request);
   }
 
   /// Compiles the gemm shader on a device of its own, because keeping the compiler's texts may slow
   /// compilation down. Shaders for packed operands and for partial sums are left out.
-  Json inspect(const Variant& variant, const Signature& signature) {
+  std::vector<CompiledExecutable> inspect(const Variant& variant,
+                                          const Signature& signature) override {
     if (inspecting_ == nullptr)
       inspecting_ = Device::open(device_->profile(),
                                  {.compiler_statistics = CompilerStatistics::kKeepWithTexts});
     const Shader shader = emit_gemm(variant, signature);
-    return to_json(inspecting_->create_pipeline(compile(shader), shader.interface).executables());
+    return inspecting_->create_pipeline(rooftile::compile(shader), shader.interface).executables();
   }
 
+ private:
   std::shared_ptr<Device> device_, inspecting_;
   std::optional<Measurer> measurer_, reference_, counting_;
 };
-
-Json error_reply(ErrorCode code, const char* what) {
-  return {{"error", static_cast<int>(code)}, {"message", what}};
-}
 
 }  // namespace
 
@@ -121,25 +95,8 @@ int run_worker() {
   if (replies < 0 || ::dup2(STDERR_FILENO, STDOUT_FILENO) < 0) return 1;
   FILE* const out = ::fdopen(replies, "w");
   if (out == nullptr) return 1;
-
-  Server server;
-  std::string line;
-  while (std::getline(std::cin, line)) {
-    Json reply;
-    try {
-      reply = server.answer(Json::parse(line));
-    } catch (const Error& error) {
-      reply = error_reply(error.code(), error.what());
-    } catch (const std::bad_alloc&) {
-      reply = error_reply(ErrorCode::kOutOfMemory, "out of host memory");
-    } catch (const std::exception& error) {
-      reply = error_reply(ErrorCode::kInternal, error.what());
-    }
-    // A driver's message may contain bytes that are not UTF-8.
-    const std::string text = reply.dump(-1, ' ', false, Json::error_handler_t::replace);
-    if (std::fprintf(out, "%s\n", text.c_str()) < 0 || std::fflush(out) != 0) return 1;
-  }
-  return 0;
+  OnDevice operations;
+  return serve_requests(std::cin, out, operations) ? 0 : 1;
 }
 
 }  // namespace rooftile
