@@ -1,16 +1,55 @@
 // Databases of this version. Whatever the file, everything in it is read, or refused with an Error,
 // or it is imported into another database, which stays sound and can be reported. The first byte
-// says which (its second bit), and what is hostile (its first).
+// says which (its second bit), what is hostile (its first), whether there is a report, and whether
+// the file is opened anew.
+#include <optional>
+
 #include "hostile_database.h"
+
+namespace rooftile {
+namespace {
+
+/// A database that stays open while its values change: a tenth of the time of opening one.
+class OpenDatabase {
+ public:
+  explicit OpenDatabase(const Base& base) {
+    write_file(file_, base.bytes);
+    store_.emplace(file_, OpenMode::kReadOnly);
+    values_.emplace(file_, base.columns);
+  }
+  void read_with(Input changes, Reported reported) {
+    values_->change(changes);
+    read_everything(*store_, reported);
+    values_->take_back();
+  }
+
+ private:
+  const ScratchFolder folder_;
+  const fs::path file_ = folder_ / "open.db";
+  std::optional<Store> store_;
+  std::optional<ValueChanger> values_;
+};
+
+}  // namespace
+}  // namespace rooftile
 
 int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t count) {
   using namespace rooftile;
+  require(kIsSet, "SQLite takes its settings");
   static const Base base(newest_schema_version());
   if (count == 0) return 0;
+  const Use as = (bytes[0] & 2) == 0 ? Use::kRead : Use::kImport;
+  const bool values = (bytes[0] & 1) != 0, opens = (bytes[0] >> 4) % 8 == 7;
+  const Reported reported = (bytes[0] >> 2) % 4 == 0 ? Reported::kYes : Reported::kNo;
+  if (values && as == Use::kRead && !opens) {
+    static OpenDatabase database(base);
+    database.read_with(Input{std::span(bytes + 1, count - 1)}, reported);
+    return 0;
+  }
   const ScratchFolder folder;
   const fs::path file = folder / "hostile.db", own = folder / "own.db";
   write_hostile(file, base, Input{std::span(bytes, count)});
   write_file(own, base.bytes);
-  use(file, own, (bytes[0] & 2) == 0 ? Use::kRead : Use::kImport);
+  use(file, own, as, reported);
   return 0;
 }

@@ -3,9 +3,13 @@
 #pragma once
 
 #include <SQLiteCpp/SQLiteCpp.h>
+#include <sqlite3.h>
 
 #include <algorithm>
+#include <array>
 #include <cstring>
+#include <map>
+#include <memory>
 #include <span>
 #include <string>
 #include <vector>
@@ -25,6 +29,15 @@
 namespace rooftile {
 
 namespace fs = std::filesystem;
+
+/// Settings of SQLite for one thread, before its first use: no locks, and pages from memory that is
+/// not taken anew for each file. What it returns is copied from there.
+inline const bool kIsSet = [] {
+  static std::array<char, std::size_t{4400} * 1024> pages;
+  return sqlite3_config(SQLITE_CONFIG_SINGLETHREAD) == SQLITE_OK &&
+         sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0) == SQLITE_OK &&
+         sqlite3_config(SQLITE_CONFIG_PAGECACHE, pages.data(), 4400, 1024) == SQLITE_OK;
+}();
 
 class Input {
  public:
@@ -48,8 +61,10 @@ class Input {
   std::span<const std::uint8_t> bytes_;
 };
 
+/// A column, and what names a row of its table: "rowid", or the columns of its primary key.
 struct Column {
   std::string table, name;
+  std::vector<std::string> key;
 };
 
 /// A file that the tuner of a version of the schema wrote, and its columns.
@@ -74,10 +89,20 @@ struct Base {
       database.exec("PRAGMA journal_mode = DELETE");
       SQLite::Statement names(
           database,
-          "SELECT m.name, c.name FROM sqlite_master m, pragma_table_info(m.name) c "
-          "WHERE m.type = 'table' ORDER BY 1, 2");
-      while (names.executeStep())
-        columns.push_back({names.getColumn(0).getString(), names.getColumn(1).getString()});
+          "SELECT t.name, t.wr, c.name, c.pk FROM pragma_table_list AS t,"
+          " pragma_table_info(t.name) AS c WHERE t.schema = 'main' AND t.type = 'table'"
+          " AND t.name <> 'sqlite_schema'"
+          " ORDER BY 1, 3");
+      std::map<std::string, std::vector<std::string>> keys;
+      while (names.executeStep()) {
+        const std::string table = names.getColumn(0), name = names.getColumn(2);
+        columns.push_back({table, name, {}});
+        if (names.getColumn(1).getInt() == 0)
+          keys[table] = {"rowid"};
+        else if (names.getColumn(3).getInt() > 0)
+          keys[table].push_back(name);
+      }
+      for (Column& column : columns) column.key = keys.at(column.table);
     }
     bytes = bytes_of_file(file);
   }
@@ -92,46 +117,136 @@ inline std::string damaged(std::string bytes, Input input) {
   return bytes;
 }
 
-/// Each change is a column of two bytes, a row, a type, and a value.
-inline void change_values(const fs::path& file, const std::vector<Column>& columns, Input input) {
-  SQLite::Database database(file.string(), SQLite::OPEN_READWRITE);
-  database.exec("PRAGMA ignore_check_constraints = ON; PRAGMA foreign_keys = OFF");
-  for (int changes = 0; !input.empty() && changes < 32; ++changes) {
-    const Column& column = columns[input.number(2) % columns.size()];
-    const std::size_t row = input.number(1);
-    try {
-      SQLite::Statement update(database,
-                               "UPDATE OR IGNORE \"" + column.table + "\" SET \"" + column.name +
-                                   "\" = ? WHERE rowid = (SELECT rowid FROM \"" + column.table +
-                                   "\" LIMIT 1 OFFSET " + std::to_string(row % 8) + ")");
-      switch (input.number(1) % 5) {
-        case 0:
-          update.bind(1, static_cast<std::int64_t>(input.number(8)));
-          break;
-        case 1: {
-          const std::uint64_t bits = input.number(8);
-          double value = 0;
-          std::memcpy(&value, &bits, sizeof value);
-          update.bind(1, value);
-          break;
-        }
-        case 2:
-          update.bind(1, input.text(input.number(1)));
-          break;
-        case 3: {
-          const std::string blob = input.text(input.number(1));
-          update.bind(1, blob.data(), static_cast<int>(blob.size()));
-          break;
-        }
-        default:
-          update.bind(1);
-          break;
-      }
-      update.exec();
-    } catch (const SQLite::Exception&) {  // A generated column, or a value that an index refuses.
-    }
+class Value {
+ public:
+  Value(int type, std::int64_t whole, double real, std::string bytes)
+      : type_(type), whole_(whole), real_(real), bytes_(std::move(bytes)) {}
+  explicit Value(const SQLite::Column& column)
+      : Value(column.getType(), column.getInt64(), column.getDouble(), column.getString()) {}
+
+  void bind(SQLite::Statement& statement, int index) const {
+    if (type_ == SQLITE_INTEGER)
+      statement.bind(index, whole_);
+    else if (type_ == SQLITE_FLOAT)
+      statement.bind(index, real_);
+    else if (type_ == SQLITE_TEXT)
+      statement.bind(index, bytes_);
+    else if (type_ == SQLITE_BLOB)
+      statement.bind(index, bytes_.data(), static_cast<int>(bytes_.size()));
+    else
+      statement.bind(index);
   }
-}
+
+ private:
+  int type_;
+  std::int64_t whole_;
+  double real_;
+  std::string bytes_;
+};
+
+/// Changes values of a database, which others may have open, and takes the changes back.
+class ValueChanger {
+ public:
+  ValueChanger(const fs::path& file, const std::vector<Column>& columns)
+      : database_(file.string(), SQLite::OPEN_READWRITE), columns_(columns) {
+    database_.exec(
+        "PRAGMA journal_mode = MEMORY; PRAGMA synchronous = OFF;"
+        " PRAGMA ignore_check_constraints = ON; PRAGMA foreign_keys = OFF");
+  }
+
+  /// Each change is a column of two bytes, a row, a type, and a value.
+  void change(Input input) {
+    SQLite::Transaction transaction(database_);
+    for (int changes = 0; !input.empty() && changes < 32; ++changes) {
+      const std::size_t column = input.number(2) % columns_.size();
+      const int row = static_cast<int>(input.number(1) % 8);
+      try {
+        change(column, row, input);
+      } catch (const SQLite::Exception&) {  // A generated column, or a value that an index refuses.
+      }
+    }
+    transaction.commit();
+  }
+
+  void take_back() {
+    SQLite::Transaction transaction(database_);
+    for (; !changed_.empty(); changed_.pop_back()) {
+      SQLite::Statement& restore = statements(changed_.back().column).restore;
+      restore.reset();
+      bind(restore, 1, std::span(&changed_.back().before, 1));
+      bind(restore, 2, changed_.back().key);
+      require(restore.exec() == 1, "a change can be taken back");
+    }
+    transaction.commit();
+  }
+
+ private:
+  struct Changed {
+    std::size_t column;
+    Value before;
+    std::vector<Value> key;
+  };
+  struct Statements {
+    SQLite::Statement find, update, restore;
+  };
+
+  static std::vector<Value> values(SQLite::Statement& row) {
+    std::vector<Value> all;
+    for (int i = 0; i < row.getColumnCount(); ++i) all.emplace_back(row.getColumn(i));
+    return all;
+  }
+
+  static void bind(SQLite::Statement& statement, int first, std::span<const Value> values) {
+    for (const Value& value : values) value.bind(statement, first++);
+  }
+
+  Statements& statements(std::size_t index) {
+    std::unique_ptr<Statements>& known = statements_[index];
+    if (known != nullptr) return *known;
+    const Column& column = columns_[index];
+    std::string keys, is_row;
+    for (const std::string& key : column.key) {
+      keys += ", " + key;
+      is_row += (is_row.empty() ? " WHERE " : " AND ") + key + " IS ?";
+    }
+    const std::string update =
+        "UPDATE OR IGNORE " + column.table + " SET \"" + column.name + "\" = ?" + is_row;
+    known.reset(new Statements{
+        SQLite::Statement(database_, "SELECT \"" + column.name + "\"" + keys + " FROM " +
+                                         column.table + " LIMIT 1 OFFSET ?"),
+        SQLite::Statement(database_, update + " RETURNING " + keys.substr(2)),
+        SQLite::Statement(database_, update)});
+    return *known;
+  }
+
+  void change(std::size_t column, int row, Input& input) {
+    const std::size_t type = input.number(1) % 5;
+    const std::uint64_t bits = type < 2 ? input.number(8) : 0;
+    const std::string text = type == 2 || type == 3 ? input.text(input.number(1)) : "";
+    double real = 0;
+    std::memcpy(&real, &bits, sizeof real);
+    auto& [find, update, restore] = statements(column);
+    find.reset();
+    find.bind(1, row);
+    if (!find.executeStep()) return;
+    std::vector<Value> found = values(find);
+    find.reset();
+    update.reset();
+    bind(update, 2, std::span(found).subspan(1));
+    constexpr int kTypes[] = {SQLITE_INTEGER, SQLITE_FLOAT, SQLITE_TEXT, SQLITE_BLOB, SQLITE_NULL};
+    Value(kTypes[type], static_cast<std::int64_t>(bits), real, text).bind(update, 1);
+    if (!update.executeStep()) return;
+    // The column may be a part of the key.
+    changed_.push_back(
+        {.column = column, .before = std::move(found.front()), .key = values(update)});
+    update.reset();
+  }
+
+  SQLite::Database database_;
+  const std::vector<Column>& columns_;
+  std::map<std::size_t, std::unique_ptr<Statements>> statements_;
+  std::vector<Changed> changed_;
+};
 
 inline void read_device(const Store& store, RowId device) {
   read_or_refuse([&] { store.latest_calibration(device); });
@@ -153,17 +268,18 @@ inline void read_device(const Store& store, RowId device) {
   read_or_refuse([&] { store.imported_portfolio(device); });
   read_or_refuse([&] { store.nearest_devices(device); });
   read_or_refuse([&] { logged_problems(store, device); });
-  for (RowId problem = 1; problem <= 2; ++problem) {
-    read_or_refuse([&] { store.samples(device, problem); });
-    read_or_refuse([&] { store.outcome(device, problem); });
-    read_or_refuse([&] {
-      for (const DeviceRecord& record : store.devices())
-        if (record.id == device) to_csv(frozen_space(store, record, packed_problem(37, 129, 65)));
-    });
-    read_or_refuse([&] { store.transfer_samples(device, packed_problem(37, 129, 65), 8); });
+  const Problem problem = packed_problem(37, 129, 65);
+  read_or_refuse([&] {
+    for (const DeviceRecord& record : store.devices())
+      if (record.id == device) to_csv(frozen_space(store, record, problem));
+  });
+  read_or_refuse([&] { store.transfer_samples(device, problem, 8); });
+  for (RowId row = 1; row <= 2; ++row) {
+    read_or_refuse([&] { store.samples(device, row); });
+    read_or_refuse([&] { store.outcome(device, row); });
     for (RowId candidate = 1; candidate <= 3; ++candidate) {
       read_or_refuse([&] { store.compiler_facts(device, candidate); });
-      read_or_refuse([&] { store.counters(device, candidate, problem); });
+      read_or_refuse([&] { store.counters(device, candidate, row); });
     }
   }
 }
@@ -181,17 +297,16 @@ inline void report_everything(const Store& store) {
   read_or_refuse([&] { web::known_kernels(&store, "0.1.0").dump(); });
 }
 
-inline void read_everything(const fs::path& file) {
+/// Reports take as long as all the rest, so that a part of the inputs is reported.
+enum class Reported : std::uint8_t { kNo, kYes };
+
+inline void read_everything(const Store& store, Reported reported) {
+  read_or_refuse([&] { store.stats(); });
+  read_or_refuse([&] { store.device_stats(); });
   read_or_refuse([&] {
-    const Store store(file, OpenMode::kReadOnly);
-    read_or_refuse([&] { store.check(); });
-    read_or_refuse([&] { store.stats(); });
-    read_or_refuse([&] { store.device_stats(); });
-    read_or_refuse([&] {
-      for (const DeviceRecord& device : store.devices()) read_device(store, device.id);
-    });
-    report_everything(store);
+    for (const DeviceRecord& device : store.devices()) read_device(store, device.id);
   });
+  if (reported == Reported::kYes) report_everything(store);
 }
 
 /// Writes the base with the changes of an input: those of bytes or, if the first number is odd, of
@@ -201,18 +316,23 @@ inline void write_hostile(const fs::path& file, const Base& base, Input input) {
     write_file(file, damaged(base.bytes, input));
   } else {
     write_file(file, base.bytes);
-    change_values(file, base.columns, input);
+    ValueChanger(file, base.columns).change(input);
   }
 }
 
 /// A program of today reads the file, or imports it into its own, which stays sound.
 enum class Use : std::uint8_t { kRead, kImport };
-inline void use(const fs::path& file, const fs::path& own, Use as) {
-  if (as == Use::kRead) return read_everything(file);
+inline void use(const fs::path& file, const fs::path& own, Use as, Reported reported) {
+  if (as == Use::kRead)
+    return read_or_refuse([&] {
+      const Store store(file, OpenMode::kReadOnly);
+      read_or_refuse([&] { store.check(); });
+      read_everything(store, reported);
+    });
   Store store(own);
   read_or_refuse([&] { store.import_from(file); });
   require(store.check().empty(), "a database is sound after an import");
-  report_everything(store);
+  if (reported == Reported::kYes) report_everything(store);
 }
 
 }  // namespace rooftile
