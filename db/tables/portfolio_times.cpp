@@ -5,6 +5,8 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 
+#include "core/json_whole.h"
+
 namespace rooftile {
 namespace {
 
@@ -53,10 +55,10 @@ std::vector<MeasuredTime> parse_times(std::string_view text) {
     try {
       const Json& ns = entry.at(4);
       MeasuredTime t = {
-          .m = entry.at(0),
-          .n = entry.at(1),
-          .k = entry.at(2),
-          .batch = entry.at(3),
+          .m = WholeNumber(entry.at(0), "m"),
+          .n = WholeNumber(entry.at(1), "n"),
+          .k = WholeNumber(entry.at(2), "k"),
+          .batch = WholeNumber(entry.at(3), "batch"),
           .ns = ns.is_null() ? std::numeric_limits<double>::infinity() : ns.get<double>()};
       if (entry.size() > 6) {
         const std::array<double, 2> half_ns = {entry.at(5), entry.at(6)};
@@ -64,6 +66,7 @@ std::vector<MeasuredTime> parse_times(std::string_view text) {
       }
       if (std::min({t.m, t.n, t.k, t.batch}) > 0 && t.ns > 0) times.push_back(t);
     } catch (const Json::exception&) {
+    } catch (const Error&) {  // A size that is no whole number.
     }
   }
   return times;
