@@ -174,7 +174,7 @@ std::string date() {
       epoch != nullptr && *epoch != '\0' ? std::strtoll(epoch, nullptr, 10) : std::time(nullptr);
   std::tm day = {};
   if (::gmtime_r(&at, &day) == nullptr) return "1970-01-01";
-  return fmt::format("{:04}-{:02}-{:02}", day.tm_year + 1900, day.tm_mon + 1, day.tm_mday);
+  return fmt::format("{:04}-{:02}-{:02}", 1900L + day.tm_year, day.tm_mon + 1, day.tm_mday);
 }
 
 std::string page(const CLI::App& app) {

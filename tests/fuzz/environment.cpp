@@ -16,7 +16,7 @@
 namespace rooftile {
 namespace {
 
-constexpr std::array<const char*, 14> kVariables = {"ROOFTILE_DB",
+constexpr std::array<const char*, 15> kVariables = {"ROOFTILE_DB",
                                                     "ROOFTILE_DEVICE",
                                                     "ROOFTILE_DEVICES",
                                                     "ROOFTILE_TIER",
@@ -29,7 +29,8 @@ constexpr std::array<const char*, 14> kVariables = {"ROOFTILE_DB",
                                                     "ROOFTILE_MEASURE_CALLS",
                                                     "ROOFTILE_LOG_UNTUNED",
                                                     "HOME",
-                                                    "XDG_DATA_HOME"};
+                                                    "XDG_DATA_HOME",
+                                                    "XDG_CACHE_HOME"};
 
 /// The first byte of a line is the number of its variable. Values end at NUL, as the system's do.
 void set_variables(std::string_view lines) {
@@ -66,6 +67,9 @@ int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t count) {
     if (is_sound) environment_switch(variable, false);  // A finding if it throws.
   read_or_refuse([&] { default_database_path(); });
   read_or_refuse([&] { database_exists(environment("ROOFTILE_DB")); });
-  default_cache_folder();
+  const std::filesystem::path cache = default_cache_folder();
+  require(cache.empty() || cache.is_absolute() || cache == environment("ROOFTILE_CACHE"),
+          "a folder that is not absolute was named by this program's own variable");
+  log_level();
   return 0;
 }
