@@ -341,5 +341,10 @@ TEST(WorkerTest, EndsWithItsInput) {
   EXPECT_EQ(std::system(ROOFTILE_FAULTY_WORKER " worker </dev/null"), 0);
 }
 
+TEST(WorkerTest, KeepsNoRequestWithoutEnd) {
+  EXPECT_NE(std::system("head -c 1000000 /dev/zero | " ROOFTILE_FAULTY_WORKER " worker >/dev/null"),
+            0);
+}
+
 }  // namespace
 }  // namespace rooftile
