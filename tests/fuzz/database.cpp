@@ -35,7 +35,7 @@ class OpenDatabase {
 
 int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t count) {
   using namespace rooftile;
-  require(kIsSet, "SQLite takes its settings");
+  require(kIsSqliteSet, "SQLite takes its settings");
   static const Base base(newest_schema_version());
   if (count == 0) return 0;
   const Use as = (bytes[0] & 2) == 0 ? Use::kRead : Use::kImport;
@@ -43,9 +43,11 @@ int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t count) {
   const Reported reported = (bytes[0] >> 2) % 4 == 0 ? Reported::kYes : Reported::kNo;
   if (values && as == Use::kRead && !opens) {
     static OpenDatabase database(base);
+    SqliteMemory::is_watched = true;
     database.read_with(Input{std::span(bytes + 1, count - 1)}, reported);
     return 0;
   }
+  SqliteMemory::is_watched = false;
   const ScratchFolder folder;
   const fs::path file = folder / "hostile.db", own = folder / "own.db";
   write_hostile(file, base, Input{std::span(bytes, count)});

@@ -6,7 +6,6 @@
 #include <sqlite3.h>
 
 #include <algorithm>
-#include <array>
 #include <cstring>
 #include <map>
 #include <memory>
@@ -22,6 +21,7 @@
 #include "tests/db/filled_store.h"
 #include "tests/db/older_database.h"
 #include "tests/fuzz/fuzz.h"
+#include "tests/fuzz/sqlite_settings.h"
 #include "tuner/problems/logged_problems.h"
 #include "tuner/search/frozen_space.h"
 #include "web/exchange/winners.h"
@@ -29,15 +29,6 @@
 namespace rooftile {
 
 namespace fs = std::filesystem;
-
-/// Settings of SQLite for one thread, before its first use: no locks, and pages from memory that is
-/// not taken anew for each file. What it returns is copied from there.
-inline const bool kIsSet = [] {
-  static std::array<char, std::size_t{4400} * 1024> pages;
-  return sqlite3_config(SQLITE_CONFIG_SINGLETHREAD) == SQLITE_OK &&
-         sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0) == SQLITE_OK &&
-         sqlite3_config(SQLITE_CONFIG_PAGECACHE, pages.data(), 4400, 1024) == SQLITE_OK;
-}();
 
 class Input {
  public:
