@@ -74,8 +74,6 @@ def test_calibrate_stores_figures_and_shows_their_drift(tuned):
         moved = abs(figure["value"] - figure["before"]["value"])
         joint = np.hypot(figure["mad"], figure["before"]["mad"]) * 1.4826
         assert figure["beyond_spread"] == (moved > 2 * joint)
-    samples = [sum(f[when]["count"] if when else f["count"] for f in device["figures"] if "before" in f) for when in ("", "before")]
-    assert samples[0] < samples[1], "4 s take fewer samples than the default's 14 s"
     assert set(device["calibration_ratios"]) == {"compute", "bandwidth", "latency"}
     parts = {part["name"]: part["seconds"] for part in device["parts"]}
     assert {"device kernels", "device memory levels", "device rounds", "host peaks", "host products"} <= set(parts)

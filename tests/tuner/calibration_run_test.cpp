@@ -2,8 +2,12 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
+
 #include "tests/support/scratch.h"
 #include "tests/tuner/made_up_calibration.h"
+#include "tests/tuner/scripted_worker.h"
+#include "tuner/worker/worker_process.h"
 
 namespace rooftile {
 namespace {
@@ -35,6 +39,20 @@ TEST_F(KnownCalibration, IsAbsentWithoutAMeasurementThatOlderVersionsLack) {
     older.device.*newer = 0;
     EXPECT_EQ(known_after(older), std::nullopt);
   }
+}
+
+TEST(CalibrationRun, GivesTheDeviceItsShareOfTheTime) {
+  const ScratchFolder folder;
+  WorkerScript(folder / "worker") << "read request\necho \"$request\" > " << folder / "request"
+                                  << "\necho '{\"figures\": [], \"parts\": []}'\n";
+  Store store(folder / "rooftile.db");
+  const DeviceProfile device = {.name = "a device"};
+  WorkerProcess worker = device_worker(folder / "worker", device);
+  const std::atomic<bool> stop = false;
+  ASSERT_TRUE(calibrate(
+      store, device, worker, [](const std::string&) {}, stop, 0.7));
+  std::ifstream file(folder / "request");
+  EXPECT_DOUBLE_EQ(Json::parse(file).at("seconds").get<double>(), 0.4);
 }
 
 }  // namespace
