@@ -138,7 +138,18 @@ int multiply(const Globals& globals, const GemmArguments& arguments) {
                          .tier = tier,
                          .devices = asked_for(arguments.devices)};
   const auto multiply = [&] { context.gemm(call); };
-  const double first_ns = time_ns(multiply);
+  const auto first_call = [&] {
+    try {
+      return time_ns(multiply);
+    } catch (const Error& error) {
+      if (error.code() != ErrorCode::kInvalidArgument) throw;
+      // The command line was checked: it is the file's values that are wrong.
+      const GemmFiles& files = arguments.files;
+      fail(ErrorCode::kUnsupported, "{}: {}", files.scales.empty() ? files.b : files.scales,
+           error.what());
+    }
+  };
+  const double first_ns = first_call();
   const Answer answer = context.last_answer().value();
   if (arguments.verify)
     if (const int code = verify(product, before); code != kDone) return code;

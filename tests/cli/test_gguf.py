@@ -183,6 +183,16 @@ def test_a_tensor_that_cannot_be_multiplied_is_refused(rooftile, model):
     refused("a matrix has two dimensions", "x.npy", "cube.gguf:cube")
 
 
+def test_a_file_with_an_infinite_scale_is_a_file_with_wrong_contents(rooftile):
+    raw = np.zeros((3, 2, 18), np.uint8)
+    raw[1, 1, :2] = np.frombuffer(np.float16(np.inf).tobytes(), np.uint8)
+    gguf_file.write(rooftile.folder / "bad.gguf", [("w", (3, 64), FORMATS["Q4_0"][0], raw.tobytes())])
+    np.save(rooftile.folder / "x.npy", np.zeros((2, 64), np.float32))
+    rooftile.refuses("gemm", "x.npy", "bad.gguf:w", "-o", "y.npy", code=1,
+                     says="bad.gguf:w: the scale of b is not finite at block 1 of row 1")
+    assert not (rooftile.folder / "y.npy").exists()
+
+
 def test_a_result_does_not_replace_the_file_that_it_comes_from(rooftile, model):
     before = model.read_bytes()
     (rooftile.folder / "link.gguf").symlink_to(model)
