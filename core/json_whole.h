@@ -4,26 +4,26 @@
 
 #include <concepts>
 #include <limits>
-#include <nlohmann/json.hpp>
 #include <utility>
 
 #include "core/error.h"
 
 namespace rooftile {
 
-/// A JSON value that is converted to the integer type that it initializes. The conversion throws
+/// A value of nlohmann::json or a JsonValue that is converted to the integer type that it initializes. The conversion throws
 /// kInvalidArgument for a value that is no whole number or that the type cannot hold.
+template <typename Json>
 class WholeNumber {
  public:
-  WholeNumber(const nlohmann::json& value, const char* name) : value_(value), name_(name) {}
+  WholeNumber(const Json& value, const char* name) : value_(value), name_(name) {}
 
   template <std::integral Integer>
   requires(!std::same_as<Integer, bool>) operator Integer()
       const {  // NOLINT: it stands for the number.
     if (!value_.is_number_integer())
       fail(ErrorCode::kInvalidArgument, "'{}' is no whole number", name_);
-    if (value_.is_number_unsigned()) return within<Integer>(value_.get<std::uint64_t>());
-    return within<Integer>(value_.get<std::int64_t>());
+    if (value_.is_number_unsigned()) return within<Integer>(value_.template get<std::uint64_t>());
+    return within<Integer>(value_.template get<std::int64_t>());
   }
 
  private:
@@ -35,12 +35,13 @@ class WholeNumber {
     return static_cast<Integer>(number);
   }
 
-  const nlohmann::json& value_;
+  const Json& value_;
   const char* name_;
 };
 
 /// The member of an object. The object must outlive the result; throws if it has no such member.
-inline WholeNumber whole(const nlohmann::json& object, const char* name) {
+template <typename Json>
+WholeNumber<Json> whole(const Json& object, const char* name) {
   return {object.at(name), name};
 }
 

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <nlohmann/json.hpp>
 #include <span>
 
 #include "core/error.h"
@@ -107,7 +106,7 @@ class TuneRun {
 /// Stores that the run has begun.
 RowId TuneRun::begin() {
   settle_journal(store_, device_row_, callbacks_.message);
-  const nlohmann::json settings = {{"budget_s", options_.budget_s},
+  const JsonValue settings = {{"budget_s", options_.budget_s},
                                    {"strategy", options_.strategy},
                                    {"seed", options_.seed},
                                    {"problems", problems_.size()}};

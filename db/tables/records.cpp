@@ -4,36 +4,13 @@
 
 #include <array>
 #include <charconv>
-#include <nlohmann/json.hpp>
+#include <optional>
 
 #include "core/error.h"
-#include "core/json_whole.h"
+#include "core/json_value.h"
 #include "db/tables/records_json.h"
 
 namespace rooftile {
-
-// Found by nlohmann::json through the argument's namespace.
-void to_json(nlohmann::ordered_json& json, const MatrixShape& shape) {
-  json = {{"m", shape.m},
-          {"n", shape.n},
-          {"k", shape.k},
-          {"operand", name(shape.operand)},
-          {"sum", name(shape.sum)}};
-}
-void from_json(const nlohmann::json& json, MatrixShape& shape) {
-  shape = {.m = whole(json, "m"),
-           .n = whole(json, "n"),
-           .k = whole(json, "k"),
-           .operand = parse_data_type(json.at("operand").get<std::string>()),
-           .sum = parse_data_type(json.at("sum").get<std::string>())};
-}
-
-void to_json(nlohmann::ordered_json& json, const WorkgroupMatrix& matrix) {
-  json = {{"unit", matrix.unit}, {"invocations", matrix.invocations}};
-}
-void from_json(const nlohmann::json& json, WorkgroupMatrix& matrix) {
-  matrix = {.unit = json.at("unit"), .invocations = whole(json, "invocations")};
-}
 
 namespace {
 
@@ -52,20 +29,52 @@ Enumeration parse(const std::array<std::string_view, size>& names, std::string_v
   fail(ErrorCode::kInvalidArgument, "unknown {} '{}'", what, text);
 }
 
+JsonValue value_of(const MatrixShape& shape) {
+  return {{"m", shape.m},
+          {"n", shape.n},
+          {"k", shape.k},
+          {"operand", name(shape.operand)},
+          {"sum", name(shape.sum)}};
+}
+JsonValue value_of(const WorkgroupMatrix& matrix) {
+  return {{"unit", value_of(matrix.unit)}, {"invocations", matrix.invocations}};
+}
+template <typename Value>
+requires(std::is_arithmetic_v<Value>) JsonValue value_of(Value value) { return value; }
+JsonValue value_of(const std::ranges::range auto& values) {
+  JsonValue json = JsonValue::array();
+  for (const auto& value : values) json.push_back(value_of(value));
+  return json;
+}
+
 /// Reads a limit.
-void read(const nlohmann::json& json, const char* name, std::integral auto& value) {
-  if constexpr (std::same_as<decltype(value), bool&>)
-    json.get_to(value);
-  else
-    value = WholeNumber(json, name);
+template <typename Value>
+requires(std::is_arithmetic_v<Value>) void read(const JsonValue& json, Value& value) {
+  value = json;
+}
+void read(const JsonValue& json, MatrixShape& shape) {
+  shape = {.m = json.at("m"),
+           .n = json.at("n"),
+           .k = json.at("k"),
+           .operand = parse_data_type(json.at("operand").get<std::string>()),
+           .sum = parse_data_type(json.at("sum").get<std::string>())};
+}
+void read(const JsonValue& json, WorkgroupMatrix& matrix) {
+  read(json.at("unit"), matrix.unit);
+  matrix.invocations = json.at("invocations");
 }
 template <typename Value, std::size_t count>
-void read(const nlohmann::json& json, const char* name, std::array<Value, count>& values) {
+void read(const JsonValue& json, std::array<Value, count>& values) {
   std::array<Value, count> all;
-  for (std::size_t i = 0; i < count; ++i) read(json.at(i), name, all[i]);
+  for (std::size_t i = 0; i < count; ++i) read(json.at(i), all[i]);
   values = all;
 }
-void read(const nlohmann::json& json, const char*, auto& value) { json.get_to(value); }
+template <typename Value>
+void read(const JsonValue& json, std::vector<Value>& values) {
+  std::vector<Value> all(json.size());
+  for (std::size_t i = 0; i < all.size(); ++i) read(json.at(i), all[i]);
+  values = std::move(all);
+}
 
 /// Calls visit(name, member) for every limit, so that writing and reading cannot drift apart.
 template <typename Limits, typename Visit>
@@ -147,41 +156,37 @@ std::string_view name(Nearness nearness) {
 }
 
 std::string parameters_json(const Variant& variant) {
-  nlohmann::ordered_json json;
+  JsonValue json = JsonValue::object();
   for (const auto& [parameter, value] : parameters(variant)) {
     std::int64_t number = 0;
     const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), number);
-    if (error == std::errc() && end == value.data() + value.size())
-      json[parameter] = number;
-    else
-      json[parameter] = value;
+    const bool is_number = error == std::errc() && end == value.data() + value.size();
+    json.add(std::string(parameter), is_number ? JsonValue(number) : JsonValue(value));
   }
   return json.dump();
 }
 
 std::string statistics_json(std::span<const CompilerStatistic> statistics) {
-  nlohmann::ordered_json json = nlohmann::ordered_json::array();
-  for (const CompilerStatistic& statistic : statistics) {
-    nlohmann::ordered_json& entry = json.emplace_back();
-    entry["executable"] = statistic.executable;
-    entry["name"] = statistic.name;
-    entry["description"] = statistic.description;
-    std::visit([&](auto value) { entry["value"] = value; }, statistic.value);
-  }
-  // A driver's text may hold bytes that are no UTF-8.
-  return json.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
+  JsonValue json = JsonValue::array();
+  for (const CompilerStatistic& statistic : statistics)
+    json.push_back(
+        {{"executable", statistic.executable},
+         {"name", statistic.name},
+         {"description", statistic.description},
+         {"value", std::visit([](auto value) { return JsonValue(value); }, statistic.value)}});
+  return json.dump();
 }
 
 std::vector<CompilerStatistic> parse_statistics(const std::string& text) {
   std::vector<CompilerStatistic> statistics;
-  const nlohmann::json json = nlohmann::json::parse(text, nullptr, /*allow_exceptions=*/false);
-  if (!json.is_array()) return statistics;
-  for (const nlohmann::json& entry : json) {
+  const std::optional<JsonValue> json = JsonValue::parse(text);
+  if (!json || !json->is_array()) return statistics;
+  for (const JsonValue& entry : *json) {
     try {
       CompilerStatistic statistic = {.executable = entry.at("executable"),
                                      .name = entry.at("name"),
                                      .description = entry.at("description")};
-      const nlohmann::json& value = entry.at("value");
+      const JsonValue& value = entry.at("value");
       if (value.is_boolean())
         statistic.value = value.get<bool>();
       else if (value.is_number_unsigned())
@@ -191,7 +196,7 @@ std::vector<CompilerStatistic> parse_statistics(const std::string& text) {
       else
         statistic.value = value.get<double>();
       statistics.push_back(std::move(statistic));
-    } catch (const nlohmann::json::exception&) {
+    } catch (const Error&) {
       // The entry was edited by hand, or written by another program.
     }
   }
@@ -199,24 +204,24 @@ std::vector<CompilerStatistic> parse_statistics(const std::string& text) {
 }
 
 std::string limits_json(const DeviceLimits& limits) {
-  nlohmann::ordered_json json;
-  for_each_limit(limits, [&](const char* limit, const auto& value) { json[limit] = value; });
+  JsonValue json = JsonValue::object();
+  for_each_limit(limits,
+                 [&](const char* limit, const auto& value) { json.add(limit, value_of(value)); });
   return json.dump();
 }
 
 DeviceLimits parse_limits(const std::string& text) {
   DeviceLimits limits;
-  const nlohmann::json json = nlohmann::json::parse(text, nullptr, /*allow_exceptions=*/false);
-  if (!json.is_object()) return limits;
-  for_each_limit(limits, [&]<typename Value>(const char* limit, Value& value) {
-    const auto stored = json.find(limit);
-    if (stored == json.end()) return;
+  const std::optional<JsonValue> json = JsonValue::parse(text);
+  if (!json) return limits;
+  for_each_limit(limits, [&](const char* limit, auto& value) {
+    const JsonValue* const stored = json->find(limit);
+    if (stored == nullptr) return;
     try {
-      read(*stored, limit, value);
-    } catch (const nlohmann::json::exception&) {
-      // A value of another type was edited by hand; the default holds, as for a missing one.
+      read(*stored, value);
     } catch (const Error&) {
-      // The same for a number that is not whole, and for a name that is not known.
+      // A value of another type, a number that is not whole, or a name that is not known was edited
+      // by hand; the default holds, as for a missing one.
     }
   });
   return limits;

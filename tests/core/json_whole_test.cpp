@@ -4,7 +4,10 @@
 
 #include <cstdint>
 #include <limits>
+#include <nlohmann/json.hpp>
 #include <string>
+
+#include "core/json_value.h"
 
 namespace rooftile {
 namespace {
@@ -14,7 +17,11 @@ using Json = nlohmann::json;
 template <typename Integer>
 Integer read(const char* text) {
   const Json json = Json::parse(text);
-  return whole(json, "count");
+  const JsonValue value = JsonValue::parse(text).value();
+  const Integer number = whole(json, "count");
+  EXPECT_EQ(Integer{whole(value, "count")}, number);
+  EXPECT_EQ(value.at("count").get<Integer>(), number);
+  return number;
 }
 
 TEST(WholeNumber, HasTheTypeThatItInitializes) {
@@ -26,15 +33,26 @@ TEST(WholeNumber, HasTheTypeThatItInitializes) {
             std::numeric_limits<std::int64_t>::min());
 }
 
-// The message of the error that refuses a number.
-template <typename Integer>
-std::string refusal(const char* text) {
+// The message of an error, which a JsonValue gives as well.
+std::string refusal(const auto& read) {
   try {
-    return "accepted as " + std::to_string(read<Integer>(text));
+    return "accepted as " + std::to_string(read());
   } catch (const Error& error) {
     EXPECT_EQ(error.code(), ErrorCode::kInvalidArgument);
     return error.what();
   }
+}
+
+// The message of the error that refuses a number.
+template <typename Integer>
+std::string refusal(const char* text) {
+  const Json json = Json::parse(text);
+  const JsonValue value = JsonValue::parse(text).value();
+  const std::string message = refusal([&]() -> Integer { return whole(json, "count"); });
+  EXPECT_EQ(refusal([&]() -> Integer { return whole(value, "count"); }), message);
+  EXPECT_EQ(refusal([&]() -> Integer { return value.at("count"); }),
+            "a value is no whole number, or out of range");
+  return message;
 }
 
 TEST(WholeNumber, IsRefusedWhereItsTypeCannotHoldIt) {

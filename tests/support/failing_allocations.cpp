@@ -15,8 +15,10 @@ thread_local long left_of_thread = kNever;  // allocations before one fails
 std::atomic<bool> counts_all = false;
 std::atomic<long> left_of_all = kNever, live_blocks = 0, first_left = 0;
 std::atomic<bool> failed = false;
+std::atomic<bool (*)(const void*)> chooses = nullptr;
 
-bool fails_now() {
+bool fails_now(const void* caller) {
+  if (const auto fails = chooses.load()) return fails(caller);
   if (left_of_thread != kNever && left_of_thread-- == 0) {
     left_of_thread = kNever;
     return true;
@@ -24,8 +26,9 @@ bool fails_now() {
   return counts_all && left_of_all-- == 0;
 }
 
-void* allocate(std::size_t bytes, std::size_t alignment) {
-  if (fails_now()) {
+/// For operator new, which returns to `caller`.
+void* allocate(std::size_t bytes, std::size_t alignment, const void* caller) {
+  if (fails_now(caller)) {
     failed = true;
     throw std::bad_alloc();
   }
@@ -60,6 +63,13 @@ void FailingAllocations::fail_at(long n, Of whose) {
 void FailingAllocations::heal() {
   left_of_thread = kNever;
   counts_all = false;
+  chooses = nullptr;
+}
+
+void FailingAllocations::fail_where(bool (*fails)(const void* caller)) {
+  heal();
+  failed = false;
+  chooses = fails;
 }
 
 long FailingAllocations::calls() { return first_left - left_of_all; }
@@ -69,16 +79,18 @@ long FailingAllocations::live() { return live_blocks; }
 }  // namespace rooftile
 
 void* operator new(std::size_t bytes) {
-  return rooftile::allocate(bytes, alignof(std::max_align_t));
+  return rooftile::allocate(bytes, alignof(std::max_align_t), __builtin_return_address(0));
 }
 void* operator new[](std::size_t bytes) {
-  return rooftile::allocate(bytes, alignof(std::max_align_t));
+  return rooftile::allocate(bytes, alignof(std::max_align_t), __builtin_return_address(0));
 }
 void* operator new(std::size_t bytes, std::align_val_t alignment) {
-  return rooftile::allocate(bytes, static_cast<std::size_t>(alignment));
+  return rooftile::allocate(bytes, static_cast<std::size_t>(alignment),
+                            __builtin_return_address(0));
 }
 void* operator new[](std::size_t bytes, std::align_val_t alignment) {
-  return rooftile::allocate(bytes, static_cast<std::size_t>(alignment));
+  return rooftile::allocate(bytes, static_cast<std::size_t>(alignment),
+                            __builtin_return_address(0));
 }
 void operator delete(void* memory) noexcept { rooftile::release(memory); }
 void operator delete[](void* memory) noexcept { rooftile::release(memory); }

@@ -16,6 +16,8 @@ class FailingAllocations {
   enum class Of : std::uint8_t { kThisThread, kAllThreads };
   /// The n-th allocation (the first is 0) throws std::bad_alloc once. Begins to count anew.
   static void fail_at(long n, Of whose);
+  /// Asks at each allocation of all threads whether it fails, with the code that it returns to.
+  static void fail_where(bool (*fails)(const void* caller));
   /// Ends the fault.
   static void heal();
   static bool has_failed();  ///< Since fail_at().

@@ -20,7 +20,12 @@ class FailingWrites {
   FailingWrites(int good_writes, int error) {
     good_ = left_ = good_writes;
     error_ = error;
+    chooses_ = nullptr;
     replace(reinterpret_cast<sqlite3_syscall_ptr>(&write));
+  }
+  /// Writes fail from the one on for which fails(), given the code that it returns to, is true.
+  FailingWrites(bool (*fails)(const void* caller), int error) : FailingWrites(kNever, error) {
+    chooses_ = fails;
   }
   ~FailingWrites() { replace(nullptr); }
   FailingWrites(const FailingWrites&) = delete;
@@ -37,6 +42,7 @@ class FailingWrites {
         throw std::runtime_error("SQLite's system calls cannot be replaced");
   }
   static ssize_t write(int descriptor, const void* bytes, std::size_t count, off_t offset) {
+    if (const auto fails = chooses_.load(); fails && fails(__builtin_return_address(0))) left_ = 0;
     if (left_ <= 0) {
       errno = error_;
       return -1;
@@ -46,6 +52,7 @@ class FailingWrites {
   }
 
   static inline std::atomic<int> good_ = kNever, left_ = kNever, error_ = 0;
+  static inline std::atomic<bool (*)(const void*)> chooses_ = nullptr;
 };
 
 }  // namespace rooftile

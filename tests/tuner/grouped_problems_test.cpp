@@ -27,9 +27,9 @@ TEST(GroupedProtocol, ProblemsAndSignaturesArriveWithTheirGroups) {
   EXPECT_EQ(problem_from_json(to_json(p)), p);
   EXPECT_EQ(signature_from_json(to_json(signature_of(p))), signature_of(p));
   // Written before there were groups.
-  Json old = to_json(packed_problem(5, 6, 7));
-  for (const char* field : {"experts", "groups", "largest"}) old.erase(field);
-  EXPECT_EQ(problem_from_json(old), packed_problem(5, 6, 7));
+  std::string old = to_json(packed_problem(5, 6, 7)).dump();
+  old.replace(old.find(",\"experts\""), std::string::npos, "}");
+  EXPECT_EQ(problem_from_json(Json::parse(old).value()), packed_problem(5, 6, 7));
 }
 
 class GroupedRanking : public ::testing::Test {

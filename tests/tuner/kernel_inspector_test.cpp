@@ -78,7 +78,7 @@ TEST_F(KernelInspectorTest, TheAnswerIsRead) {
        .texts = {{"Assembly", "",
                   "BB0:\n\tv_nop ; 0\nBB1:\n\tv_fmac_f32_e32 v0, v1, v2 ; 0\n"
                   "\ts_cbranch_scc1 BB1 ; 0\n\ts_endpgm ; 0\n"}}}};
-  const std::string reply = nlohmann::json{{"executables", to_json(executables)}}.dump();
+  const std::string reply = JsonValue{{"executables", to_json(executables)}}.dump();
   std::ofstream(folder_ / "reply") << reply << "\n";
   const InspectedKernel inspected =
       inspect("read a; cat '" + (folder_ / "reply").string() + "'; read b");

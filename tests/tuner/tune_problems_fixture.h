@@ -110,7 +110,7 @@ while read -r request; do
     std::ifstream file(requests_);
     static const std::regex kM("\"m\":([0-9]+),");
     for (std::string line; std::getline(file, line);) {
-      const Json request = Json::parse(line);
+      const Json request = Json::parse(line).value();
       Asked& one = list.emplace_back(Asked{.operation = request.at("operation"), .variant = {}});
       const Json& body = request.contains("request") ? request.at("request") : request;
       one.variant = parse_variant(body.at("variant").get<std::string>());

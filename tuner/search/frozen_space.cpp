@@ -140,7 +140,7 @@ std::string to_csv(const FrozenSpace& space) {
                                       {"problem", to_json(space.problem)},
                                       {"figures", to_json(figures)},
                                       {"starts", texts(space.starts)}}
-                                     .dump(-1, ' ', false, Json::error_handler_t::replace),
+                                     .dump(),
                                  fmt::join(columns(), ","));
   for (const FrozenPoint& point : space.points) {
     for (const auto& [name, value] : parameters(point.variant)) text += value + ",";
@@ -161,7 +161,9 @@ FrozenSpace parse_frozen_space(std::string_view text, std::string_view name) {
       if (number == 1) {
         if (!line.starts_with("# {"))
           fail(ErrorCode::kInvalidArgument, "not a frozen space: the first line is '# ' and JSON");
-        const Json meta = Json::parse(line.substr(2));
+        const std::optional<Json> parsed = Json::parse(line.substr(2));
+        if (!parsed) fail(ErrorCode::kInvalidArgument, "what follows '# ' is no JSON");
+        const Json& meta = *parsed;
         space.device = meta.at("device");
         space.driver = meta.at("driver");
         space.problem = problem_from_json(meta.at("problem"));

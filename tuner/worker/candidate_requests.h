@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <exception>
+#include <new>
 #include <optional>
 #include <string>
 #include <type_traits>
@@ -33,6 +34,8 @@ std::optional<std::invoke_result_t<Read, const Json&>> read_reply(CandidateOutco
   if (!outcome.reply) return std::nullopt;
   try {
     return read(*outcome.reply);
+  } catch (const std::bad_alloc&) {
+    throw;  // This process lacks memory, which is not the candidate's fault.
   } catch (const std::exception& error) {
     outcome.reply.reset();
     outcome.failure = SampleStatus::kCrashed;

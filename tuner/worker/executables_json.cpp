@@ -5,7 +5,7 @@
 
 namespace rooftile {
 
-using Json = nlohmann::json;
+using Json = JsonValue;
 
 Json to_json(const std::vector<CompiledExecutable>& executables) {
   Json all = Json::array();

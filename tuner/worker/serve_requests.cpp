@@ -123,9 +123,7 @@ Json error_reply(ErrorCode code, const char* what) {
 }
 
 bool reply_to(std::FILE* replies, const Json& reply) {
-  // A driver's message may contain bytes that are not UTF-8.
-  const std::string text = reply.dump(-1, ' ', false, Json::error_handler_t::replace);
-  return std::fprintf(replies, "%s\n", text.c_str()) >= 0 && std::fflush(replies) == 0;
+  return std::fprintf(replies, "%s\n", reply.dump().c_str()) >= 0 && std::fflush(replies) == 0;
 }
 
 }  // namespace
@@ -138,7 +136,9 @@ bool serve_requests(std::istream& requests, std::FILE* replies, WorkerOperations
     const auto length = static_cast<std::size_t>(requests.gcount() - (requests.eof() ? 0 : 1));
     Json reply;
     try {
-      reply = server.answer(Json::parse(std::string_view(line).substr(0, length)));
+      const std::optional<Json> request = Json::parse(std::string_view(line).substr(0, length));
+      if (!request) fail(ErrorCode::kInternal, "worker: a request is not JSON");
+      reply = server.answer(*request);
     } catch (const Error& error) {
       reply = error_reply(error.code(), error.what());
     } catch (const std::bad_alloc&) {

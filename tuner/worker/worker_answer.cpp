@@ -14,9 +14,9 @@ bool is_error_code(const Json& json) {
 /// Whether a reply has the form of one: an object, with a code and a message where it is an error.
 bool is_answer(const Json& reply) {
   if (!reply.is_object()) return false;
-  const auto error = reply.find("error"), message = reply.find("message");
-  return error == reply.end() ||
-         (is_error_code(*error) && message != reply.end() && message->is_string());
+  const Json *const error = reply.find("error"), *const message = reply.find("message");
+  return error == nullptr ||
+         (is_error_code(*error) && message != nullptr && message->is_string());
 }
 
 }  // namespace
@@ -31,12 +31,13 @@ std::optional<WorkerAnswer> AnswerReader::next() {
         fmt::format("the worker's answer is longer than {} MiB", kMostAnswerBytes >> 20);
     return answer;
   }
-  answer.reply = Json::parse(buffered_.substr(0, line_end), nullptr, false);
+  std::optional<Json> reply = Json::parse(std::string_view(buffered_).substr(0, line_end));
   buffered_.erase(0, line_end + 1);
   searched_ = 0;
+  if (reply) answer.reply = std::move(*reply);
   if (!is_answer(answer.reply)) {
-    answer.message = answer.reply.is_discarded() ? "the worker's answer is not JSON"
-                                                 : "the worker's answer has not the form of one";
+    answer.message = reply ? "the worker's answer has not the form of one"
+                           : "the worker's answer is not JSON";
   } else if (answer.reply.contains("error")) {
     answer.fate = WorkerFate::kRefused;
     answer.error = static_cast<ErrorCode>(answer.reply.at("error").get<int>());

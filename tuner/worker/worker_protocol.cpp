@@ -111,7 +111,7 @@ Json to_json(const TimeReply& r) {
           {"noisy", r.noisy},
           {"compile_ns", r.compile_ns},
           {"estimate_ns", r.estimate_ns},
-          {"statistics", Json::parse(statistics_json(r.statistics))},
+          {"statistics", *Json::parse(statistics_json(r.statistics))},
           {"dropped_reason", r.dropped_reason ? Json(*r.dropped_reason) : Json(nullptr)}};
 }
 

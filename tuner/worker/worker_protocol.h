@@ -2,10 +2,9 @@
 // the same build, so no version is negotiated.
 #pragma once
 
-#include <nlohmann/json.hpp>
-
 #include "core/device_profile.h"
 #include "core/figure.h"
+#include "core/json_value.h"
 #include "core/problem.h"
 #include "core/variant.h"
 #include "generator/signature.h"
@@ -14,7 +13,7 @@
 
 namespace rooftile {
 
-using Json = nlohmann::json;
+using Json = JsonValue;
 
 Json to_json(const Problem& p);
 Problem problem_from_json(const Json& json);

@@ -70,6 +70,32 @@ class EveryDeviceAllocation : public ResidentTest {
     std::printf("%s: %d points tried, none skipped\n", name.c_str(), points);
   }
 
+  /// Gives the database kernels for sizes that were not tuned, with the times that they are chosen
+  /// by.
+  void add_portfolio(const std::string& database) const {
+    Store store(database);
+    const Variant kernel = fallback_variant();
+    const Signature signature = signature_of(problem_);
+    const RowId candidate = store.candidate_id({.hash = emit_gemm(kernel, signature).hash,
+                                                .signature = to_string(signature),
+                                                .variant = kernel});
+    const std::vector<PortfolioRecord> kernels = {
+        {.candidate = candidate,
+         .place = 0,
+         .times = {{.m = 64, .n = 64, .k = 64, .ns = 1e5},
+                   {.m = 96, .n = 17, .k = 33, .ns = 2e5}}}};
+    store.put_portfolio(store.find_device(device_).value(), to_string(signature), kernels,
+                        std::nullopt);
+  }
+
+  /// A context that was opened knows what its database holds.
+  void expect_tuned(rooftile_context* opened) {
+    const rooftile_gemm_args args = problem_args(problem_);
+    rooftile_decision decision = {.struct_size = sizeof decision};
+    ok(rooftile_explain_gemm(opened, &args, &decision));
+    EXPECT_EQ(decision.tier, ROOFTILE_TIER_DEVICE);
+  }
+
   Problem problem_ = padded_problem(33, 17, 65, Transpose::kNo, Transpose::kYes, 1, 0.5f);
   std::unique_ptr<Product> product_;
 };
@@ -143,6 +169,37 @@ TEST_F(EveryDeviceAllocation, OfResidentDataFailsInItsTurnAndTheCallIsRightOrRef
                                         product.c.size() * sizeof(float));
     return status;
   });
+}
+
+// What the first use of device buffers reads of the database is read on this thread.
+TEST_F(EveryDeviceAllocation, OfOpeningADatabaseFailsInItsTurn) {
+  const std::string database = (folder_ / "opened.db").string();
+  write_test_database(database, device_, {default_variant(device_), fallback_variant()}, {}, {},
+                      slow_host());
+  add_portfolio(database);
+  const rooftile_options options = {.struct_size = sizeof options,
+                                    .database_path = database.c_str()};
+  rooftile_context* opened = nullptr;
+  rooftile_buffer* buffer = nullptr;
+  rooftile_status open_status = ROOFTILE_OK, status = ROOFTILE_OK;
+  const int points = at_every_allocation(
+      [&] { opened = nullptr, buffer = nullptr; },
+      [&] {
+        open_status = status = rooftile_open(&options, &opened);
+        if (status == ROOFTILE_OK) status = rooftile_buffer_create(opened, 64, &buffer);
+      },
+      [&](bool failed) {
+        EXPECT_TRUE(failed || status == ROOFTILE_OK) << rooftile_last_error();
+        EXPECT_THAT(status, ::testing::AnyOf(ROOFTILE_OK, ROOFTILE_OUT_OF_MEMORY))
+            << rooftile_last_error();
+        EXPECT_EQ(opened != nullptr, open_status == ROOFTILE_OK);
+        EXPECT_EQ(buffer != nullptr, status == ROOFTILE_OK);
+        if (opened != nullptr) expect_tuned(opened);
+        rooftile_buffer_release(buffer);
+        rooftile_close(opened);
+      });
+  ASSERT_FALSE(HasFailure()) << "allocation " << points;
+  std::printf("%d points tried, none skipped\n", points);
 }
 
 }  // namespace

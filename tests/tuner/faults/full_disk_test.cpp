@@ -1,44 +1,32 @@
-// A schedule of faults: the disk is full from the n-th write of a tuning run on.
+// A schedule of faults: the disk is full from a write of a tuning run on.
+#include <cerrno>
 #include <cstdio>
 
 #include "core/error.h"
 #include "tests/support/failing_writes.h"
-#include "tests/tuner/faults/tune_fixture.h"
+#include "tests/tuner/faults/stack_fixture.h"
 
 namespace rooftile {
 namespace {
 
-TEST_F(TuneFaults, OnAFullDiskARunEndsAndTheNextGoesOn) {
-  constexpr int kPoints = 12;
-  make_database();
-  long writes = 0;
-  {
-    const FailingWrites counted(FailingWrites::kNever, ENOSPC);
-    run();
-    writes = FailingWrites::written();
-  }
-  int refused = 0;
-  for (const long point : points(writes, kPoints)) {
-    SCOPED_TRACE(point);
-    make_database();
-    finished_.clear();
-    {
-      const FailingWrites full(static_cast<int>(point), ENOSPC);
-      try {
-        run();
-      } catch (const Error& error) {
-        EXPECT_EQ(error.code(), ErrorCode::kIo) << error.what();
-        EXPECT_THAT(error.what(), ::testing::HasSubstr(file_.string()));
-        ++refused;
-      }
+class DiskIsFull : public TuneStacks {
+ protected:
+  /// Tunes with the disk full from the chosen write on, and returns the exit status.
+  int status() {
+    const FailingWrites full(meets, ENOSPC);
+    try {
+      run_and_note();
+      return 0;
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), ErrorCode::kIo) << error.what();
+      EXPECT_THAT(error.what(), ::testing::HasSubstr(file_.string()));
+      return HasFailure() ? 1 : kRefused;
     }
-    expect_nothing_lost();
-    run();
-    expect_nothing_lost();
-    ASSERT_FALSE(HasFailure());
   }
-  EXPECT_GT(refused, 0);
-  std::printf("of %ld writes, %d ended the run\n", writes, refused);
+};
+
+TEST_F(DiskIsFull, ARunEndsAndTheNextGoesOn) {
+  try_each([&] { return status(); });
 }
 
 }  // namespace

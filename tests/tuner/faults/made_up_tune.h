@@ -20,7 +20,7 @@ namespace rooftile {
 inline int made_up_worker(const std::function<void()>& on_request) {
   for (std::string line; std::getline(std::cin, line);) {
     on_request();
-    const Json request = Json::parse(line);
+    const Json request = Json::parse(line).value();
     const std::string operation = request.at("operation");
     Json reply = {{"name", "made up"}};
     if (operation == "compile") reply = {{"compile_ns", 1e6}};

@@ -67,12 +67,13 @@ class TuneFaults : public ::testing::Test {
     for (std::string line; std::getline(lines, line);) finished_.insert(line);
     std::filesystem::remove(noted_);
   }
+  static bool every_point() { return std::getenv("ROOFTILE_EVERY_POINT") != nullptr; }
   /// Which of `count` points a test tries: the first of each of `most` equal parts and one that is
   /// drawn, or all with $ROOFTILE_EVERY_POINT. Prints their number.
   static std::vector<long> points(long count, int most) {
     std::vector<long> chosen;
     Random random(static_cast<std::uint64_t>(count));
-    const bool all = std::getenv("ROOFTILE_EVERY_POINT") != nullptr || count <= 2 * most;
+    const bool all = every_point() || count <= 2 * most;
     const long parts = all ? count : most;
     for (long i = 0; i < parts; ++i) {
       const long first = count * i / parts, size = count * (i + 1) / parts - first;

@@ -1,0 +1,157 @@
+#include "core/json_value.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <ranges>
+
+namespace rooftile {
+
+/// Receives the parts of a text in their order from nlohmann's parser, which keeps none of them.
+class JsonTree {
+ public:
+  bool null() { return add({}); }
+  bool boolean(bool value) { return add(value); }
+  bool number_integer(std::int64_t value) { return add(value); }
+  bool number_unsigned(std::uint64_t value) { return add(value); }
+  bool number_float(double value, const std::string&) { return add(value); }
+  bool string(std::string& value) { return add(std::move(value)); }
+  bool binary(nlohmann::json::binary_t&) { return false; }
+  bool start_array(std::size_t) { return open(JsonValue::array()); }
+  bool start_object(std::size_t) { return open(JsonValue::object()); }
+  bool key(std::string& name) {
+    open_.back()->add(std::move(name), {});
+    return true;
+  }
+  bool end_array() { return close(); }
+  bool end_object() { return close(); }
+  bool parse_error(std::size_t, const std::string&, const nlohmann::json::exception&) {
+    return false;
+  }
+
+  JsonValue take() { return std::move(root_); }
+
+ private:
+  static constexpr std::size_t kMostLevels = 100;
+
+  /// Where the next value belongs. What is open does not move until it is closed.
+  JsonValue& place() {
+    if (open_.empty()) return root_;
+    if (auto* const members = std::get_if<JsonValue::Object>(&open_.back()->value_))
+      return members->back().second;
+    return std::get<JsonValue::Array>(open_.back()->value_).emplace_back();
+  }
+  bool add(JsonValue value) {
+    place() = std::move(value);
+    return true;
+  }
+  bool open(JsonValue value) {
+    if (open_.size() == kMostLevels) return false;
+    JsonValue& there = place();
+    there = std::move(value);
+    open_.push_back(&there);
+    return true;
+  }
+  bool close() {
+    open_.pop_back();
+    return true;
+  }
+
+  JsonValue root_;
+  std::vector<JsonValue*> open_;
+};
+
+JsonValue::JsonValue() = default;
+JsonValue::JsonValue(const JsonValue&) = default;
+JsonValue::JsonValue(JsonValue&&) noexcept = default;
+JsonValue& JsonValue::operator=(const JsonValue&) = default;
+JsonValue& JsonValue::operator=(JsonValue&&) noexcept = default;
+JsonValue::~JsonValue() = default;
+bool JsonValue::operator==(const JsonValue&) const = default;
+
+JsonValue JsonValue::array() {
+  JsonValue value;
+  value.value_ = Array();
+  return value;
+}
+
+JsonValue JsonValue::object() {
+  JsonValue value;
+  value.value_ = Object();
+  return value;
+}
+
+std::optional<JsonValue> JsonValue::parse(std::string_view text) {
+  JsonTree tree;
+  if (!nlohmann::json::sax_parse(text, &tree)) return std::nullopt;
+  return tree.take();
+}
+
+std::string JsonValue::dump() const {
+  std::string text;
+  append_to(text);
+  return text;
+}
+
+void JsonValue::append_to(std::string& text) const {
+  // Destroying a document of nlohmann's that is no array or object takes no memory.
+  const auto write = [&](const auto& value) {
+    text += nlohmann::json(value).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+  };
+  char separator = is_array() ? '[' : '{';
+  const auto separate = [&] {
+    text += separator;
+    separator = ',';
+  };
+  if (const auto* const array = std::get_if<Array>(&value_)) {
+    for (const JsonValue& element : *array) {
+      separate();
+      element.append_to(text);
+    }
+    text += array->empty() ? "[]" : "]";
+  } else if (const auto* const object = std::get_if<Object>(&value_)) {
+    for (const auto& [name, value] : *object) {
+      separate();
+      write(name);
+      text += ':';
+      value.append_to(text);
+    }
+    text += object->empty() ? "{}" : "}";
+  } else if (is_null()) {
+    text += "null";
+  } else {
+    std::visit(
+        [&]<typename T>(const T& value) {
+          if constexpr (std::is_arithmetic_v<T> || std::same_as<T, std::string>) write(value);
+        },
+        value_);
+  }
+}
+
+const JsonValue& JsonValue::element(std::size_t index) const {
+  if (index >= size())
+    fail(ErrorCode::kInvalidArgument, "an array of {} has no element {}", size(), index);
+  return elements()[index];
+}
+
+const JsonValue* JsonValue::find(std::string_view name) const {
+  const auto* const object = std::get_if<Object>(&value_);
+  if (object == nullptr) return nullptr;
+  for (const auto& [key, value] : std::views::reverse(*object))
+    if (key == name) return &value;
+  return nullptr;
+}
+
+const JsonValue& JsonValue::at(std::string_view name) const {
+  if (const JsonValue* const value = find(name)) return *value;
+  fail(ErrorCode::kInvalidArgument, "there is no '{}'", name);
+}
+
+double JsonValue::number() const {
+  if (const auto* const value = std::get_if<std::int64_t>(&value_))
+    return static_cast<double>(*value);
+  if (const auto* const value = std::get_if<std::uint64_t>(&value_))
+    return static_cast<double>(*value);
+  return as<double>("no number");
+}
+
+}  // namespace rooftile
