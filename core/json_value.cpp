@@ -36,9 +36,8 @@ class JsonTree {
   /// Where the next value belongs. What is open does not move until it is closed.
   JsonValue& place() {
     if (open_.empty()) return root_;
-    if (auto* const members = std::get_if<JsonValue::Object>(&open_.back()->value_))
-      return members->back().second;
-    return std::get<JsonValue::Array>(open_.back()->value_).emplace_back();
+    JsonValue& around = *open_.back();
+    return around.is_object() ? around.members_.back().second : around.elements_.emplace_back();
   }
   bool add(JsonValue value) {
     place() = std::move(value);
@@ -70,13 +69,13 @@ bool JsonValue::operator==(const JsonValue&) const = default;
 
 JsonValue JsonValue::array() {
   JsonValue value;
-  value.value_ = Array();
+  value.kind_ = Kind::kArray;
   return value;
 }
 
 JsonValue JsonValue::object() {
   JsonValue value;
-  value.value_ = Object();
+  value.kind_ = Kind::kObject;
   return value;
 }
 
@@ -102,28 +101,30 @@ void JsonValue::append_to(std::string& text) const {
     text += separator;
     separator = ',';
   };
-  if (const auto* const array = std::get_if<Array>(&value_)) {
-    for (const JsonValue& element : *array) {
+  if (is_array()) {
+    for (const JsonValue& element : elements_) {
       separate();
       element.append_to(text);
     }
-    text += array->empty() ? "[]" : "]";
-  } else if (const auto* const object = std::get_if<Object>(&value_)) {
-    for (const auto& [name, value] : *object) {
+    text += elements_.empty() ? "[]" : "]";
+  } else if (is_object()) {
+    for (const auto& [name, value] : members_) {
       separate();
       write(name);
       text += ':';
       value.append_to(text);
     }
-    text += object->empty() ? "{}" : "}";
+    text += members_.empty() ? "{}" : "}";
+  } else if (is_string()) {
+    write(text_);
   } else if (is_null()) {
     text += "null";
   } else {
     std::visit(
-        [&]<typename T>(const T& value) {
-          if constexpr (std::is_arithmetic_v<T> || std::same_as<T, std::string>) write(value);
+        [&]<typename T>(T value) {
+          if constexpr (std::is_arithmetic_v<T>) write(value);
         },
-        value_);
+        scalar_);
   }
 }
 
@@ -134,9 +135,7 @@ const JsonValue& JsonValue::element(std::size_t index) const {
 }
 
 const JsonValue* JsonValue::find(std::string_view name) const {
-  const auto* const object = std::get_if<Object>(&value_);
-  if (object == nullptr) return nullptr;
-  for (const auto& [key, value] : std::views::reverse(*object))
+  for (const auto& [key, value] : std::views::reverse(members_))
     if (key == name) return &value;
   return nullptr;
 }
@@ -147,11 +146,12 @@ const JsonValue& JsonValue::at(std::string_view name) const {
 }
 
 double JsonValue::number() const {
-  if (const auto* const value = std::get_if<std::int64_t>(&value_))
+  if (const auto* const value = std::get_if<std::int64_t>(&scalar_))
     return static_cast<double>(*value);
-  if (const auto* const value = std::get_if<std::uint64_t>(&value_))
+  if (const auto* const value = std::get_if<std::uint64_t>(&scalar_))
     return static_cast<double>(*value);
-  return as<double>("no number");
+  require(is<double>(), "no number");
+  return std::get<double>(scalar_);
 }
 
 }  // namespace rooftile

@@ -26,7 +26,7 @@ class JsonValue {
   using Array = std::vector<JsonValue>;
   using Object = std::vector<Member>;  ///< In their order.
 
-  // Not inline: g++ 12 takes what a variant moves for uninitialized.
+  // Not inline: g++ 12 takes what is moved for uninitialized.
   JsonValue();  ///< null
   JsonValue(const JsonValue&);
   JsonValue(JsonValue&&) noexcept;
@@ -38,20 +38,21 @@ class JsonValue {
   template <typename T>
   requires(std::is_arithmetic_v<T>) JsonValue(T value) {
     if constexpr (std::same_as<T, bool>)
-      value_ = value;
+      scalar_ = value;
     else if constexpr (std::floating_point<T>)
-      value_ = double{value};
+      scalar_ = double{value};
     else if constexpr (std::unsigned_integral<T>)
-      value_ = std::uint64_t{value};
+      scalar_ = std::uint64_t{value};
     else
-      value_ = std::int64_t{value};
+      scalar_ = std::int64_t{value};
   }
-  JsonValue(std::string value) : value_(std::move(value)) {}
-  JsonValue(std::string_view value) : value_(std::string(value)) {}
-  JsonValue(const char* value) : value_(std::string(value)) {}
+  JsonValue(std::string value) : kind_(Kind::kText), text_(std::move(value)) {}
+  JsonValue(std::string_view value) : JsonValue(std::string(value)) {}
+  JsonValue(const char* value) : JsonValue(std::string(value)) {}
   template <typename T>
-  JsonValue(const std::vector<T>& values) : value_(Array(values.begin(), values.end())) {}
-  JsonValue(std::initializer_list<Member> members) : value_(Object(members)) {}
+  JsonValue(const std::vector<T>& values)
+      : kind_(Kind::kArray), elements_(values.begin(), values.end()) {}
+  JsonValue(std::initializer_list<Member> members) : kind_(Kind::kObject), members_(members) {}
   static JsonValue array();   ///< An empty one.
   static JsonValue object();  ///< An empty one.
 
@@ -61,14 +62,14 @@ class JsonValue {
   /// U+FFFD.
   std::string dump() const;
 
-  bool is_null() const { return is<std::monostate>(); }
+  bool is_null() const { return kind_ == Kind::kScalar && is<std::monostate>(); }
   bool is_boolean() const { return is<bool>(); }
   bool is_number() const { return is_number_integer() || is<double>(); }
   bool is_number_integer() const { return is<std::int64_t>() || is_number_unsigned(); }
   bool is_number_unsigned() const { return is<std::uint64_t>(); }
-  bool is_string() const { return is<std::string>(); }
-  bool is_array() const { return is<Array>(); }
-  bool is_object() const { return is<Object>(); }
+  bool is_string() const { return kind_ == Kind::kText; }
+  bool is_array() const { return kind_ == Kind::kArray; }
+  bool is_object() const { return kind_ == Kind::kObject; }
 
   /// Elements of an array.
   Array::const_iterator begin() const { return elements().begin(); }
@@ -78,7 +79,7 @@ class JsonValue {
     return element(static_cast<std::size_t>(index));
   }
   /// Only for an array.
-  void push_back(JsonValue element) { std::get<Array>(value_).push_back(std::move(element)); }
+  void push_back(JsonValue element) { elements_.push_back(std::move(element)); }
 
   /// The member of an object, the last one of that name; null where there is none.
   const JsonValue* find(std::string_view name) const;
@@ -86,7 +87,7 @@ class JsonValue {
   const JsonValue& at(std::string_view name) const;
   /// Only for an object.
   void add(std::string name, JsonValue value) {
-    std::get<Object>(value_).emplace_back(std::move(name), std::move(value));
+    members_.emplace_back(std::move(name), std::move(value));
   }
 
   /// Whole numbers must be such, and within the range of T. Any number is a floating-point number.
@@ -98,11 +99,15 @@ class JsonValue {
       return T(begin(), end());
     } else if constexpr (std::floating_point<T>) {
       return static_cast<T>(number());
-    } else if constexpr (std::same_as<T, bool> || std::same_as<T, std::string>) {
-      return as<T>(std::same_as<T, bool> ? "neither true nor false" : "no text");
+    } else if constexpr (std::same_as<T, std::string>) {
+      require(is_string(), "no text");
+      return text_;
+    } else if constexpr (std::same_as<T, bool>) {
+      require(is_boolean(), "neither true nor false");
+      return std::get<bool>(scalar_);
     } else {
-      const auto* const negative = std::get_if<std::int64_t>(&value_);
-      const auto* const positive = std::get_if<std::uint64_t>(&value_);
+      const auto* const negative = std::get_if<std::int64_t>(&scalar_);
+      const auto* const positive = std::get_if<std::uint64_t>(&scalar_);
       if (negative != nullptr && std::in_range<T>(*negative)) return static_cast<T>(*negative);
       if (positive != nullptr && std::in_range<T>(*positive)) return static_cast<T>(*positive);
       fail(ErrorCode::kInvalidArgument, "a value is no whole number, or out of range");
@@ -116,24 +121,29 @@ class JsonValue {
 
  private:
   friend class JsonTree;
+  enum class Kind : std::uint8_t { kScalar, kText, kArray, kObject };
 
   template <typename T>
   bool is() const {
-    return std::holds_alternative<T>(value_);
+    return std::holds_alternative<T>(scalar_);
   }
-  template <typename T>
-  const T& as(const char* otherwise) const {
-    if (const T* const value = std::get_if<T>(&value_)) return *value;
-    fail(ErrorCode::kInvalidArgument, "a value is {}", otherwise);
+  static void require(bool is_so, const char* otherwise) {
+    if (!is_so) fail(ErrorCode::kInvalidArgument, "a value is {}", otherwise);
   }
-  const Array& elements() const { return as<Array>("no list"); }
+  const Array& elements() const {
+    require(is_array(), "no list");
+    return elements_;
+  }
   const JsonValue& element(std::size_t index) const;
   double number() const;
   void append_to(std::string& text) const;
 
-  std::variant<std::monostate, bool, std::int64_t, std::uint64_t, double, std::string, Array,
-               Object>
-      value_;
+  // A variant of all would be smaller, but one of g++ 12 whose copying fails crashes.
+  Kind kind_ = Kind::kScalar;
+  std::variant<std::monostate, bool, std::int64_t, std::uint64_t, double> scalar_;
+  std::string text_;
+  Array elements_;
+  Object members_;
 };
 
 }  // namespace rooftile

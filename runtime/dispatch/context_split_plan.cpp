@@ -72,7 +72,8 @@ Devices Context::Impl::devices_of(const GemmCall& call) const {
 
 std::span<const std::unique_ptr<OtherDevice>> Context::Impl::other_devices() try {
   const std::lock_guard lock(loading_others);
-  if (!std::exchange(others_loaded, true)) {
+  if (!others_loaded) {
+    others.clear();  // What a lack of memory has left of an earlier attempt.
     const Enumeration present = enumerate_devices();
     for (TunedData& found :
          load_other_devices(data.file, wanted_device, device->profile(), present.devices)) {
@@ -83,9 +84,12 @@ std::span<const std::unique_ptr<OtherDevice>> Context::Impl::other_devices() try
           resident->cache_folder(), nullptr, found.calibration.host.gbps);
       others.push_back(std::move(other));
     }
+    others_loaded = true;
   }
   return others;
 } catch (const Error& error) {
+  const std::lock_guard lock(loading_others);
+  others_loaded = true;
   log_warning_once("other devices", fmt::format("{}; calls are split over {} and the host only",
                                                 error.what(), device->profile().name));
   return {};

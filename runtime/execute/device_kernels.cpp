@@ -136,26 +136,24 @@ std::shared_ptr<Device> DeviceKernels::Impl::opened_device() {
   opening = true;
   lock.unlock();
   std::shared_ptr<Device> opened;
-  std::exception_ptr failure;
-  std::string why;
-  bool for_ever = true;
   try {
     opened = open_tuned_device(profile, cache->shaders.folder());
   } catch (const std::exception& error) {
-    failure = std::current_exception();
-    why = error.what();
     const auto* const ours = dynamic_cast<const Error*>(&error);
-    for_ever = ours == nullptr || ours->code() != ErrorCode::kOutOfMemory;
+    const bool lacks_memory = ours == nullptr
+                                  ? dynamic_cast<const std::bad_alloc*>(&error) != nullptr
+                                  : ours->code() == ErrorCode::kOutOfMemory;
+    lock.lock();
+    opening = false;
+    gone = !lacks_memory;
+    changed.notify_all();
+    last_failure = error.what();  // Takes memory, so that it comes last.
+    throw;
   }
   lock.lock();
   opening = false;
   device = opened;
-  if (failure != nullptr) {
-    gone = for_ever;
-    last_failure = why;
-  }
   changed.notify_all();
-  if (failure != nullptr) std::rethrow_exception(failure);
   return opened;
 }
 

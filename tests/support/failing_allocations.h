@@ -14,7 +14,8 @@ namespace rooftile {
 class FailingAllocations {
  public:
   enum class Of : std::uint8_t { kThisThread, kAllThreads };
-  /// The n-th allocation (the first is 0) throws std::bad_alloc once. Begins to count anew.
+  /// The n-th allocation (the first is 0) throws std::bad_alloc once. Begins to count anew. Those
+  /// that a Vulkan driver makes on this thread do not count.
   static void fail_at(long n, Of whose);
   /// Asks at each allocation of all threads whether it fails, with the code that it returns to.
   static void fail_where(bool (*fails)(const void* caller));

@@ -1,17 +1,16 @@
 #include "tuner/measure/processor_wait.h"
 
-#include <filesystem>
 #include <fstream>
-#include <system_error>
+
+#include "tuner/measure/matching_files.h"
 
 namespace rooftile {
 
 ProcessorWait processor_wait_now() {
   ProcessorWait sum;
-  std::error_code none;
-  for (const auto& thread : std::filesystem::directory_iterator("/proc/self/task", none)) {
+  for (const std::string& file : matching_files("/proc/self/task/*/schedstat")) {
     double ran_ns = 0, waited_ns = 0;
-    if (std::ifstream(thread.path() / "schedstat") >> ran_ns >> waited_ns) {
+    if (std::ifstream(file) >> ran_ns >> waited_ns) {
       sum.ran_ns += ran_ns;
       sum.waited_ns += waited_ns;
     }

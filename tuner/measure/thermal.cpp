@@ -4,6 +4,8 @@
 #include <fstream>
 #include <string>
 
+#include "tuner/measure/matching_files.h"
+
 namespace rooftile {
 namespace {
 
@@ -13,13 +15,6 @@ std::optional<std::int64_t> number_in(const fs::path& file) {
   std::int64_t value = 0;
   std::ifstream stream(file);
   return stream >> value ? std::optional(value) : std::nullopt;
-}
-
-template <typename Visit>
-void for_each_entry(const fs::path& folder, const Visit& visit) {
-  std::error_code error;
-  for (fs::directory_iterator it(folder, error), end; !error && it != end; it.increment(error))
-    visit(it->path());
 }
 
 }  // namespace
@@ -33,20 +28,13 @@ Thermal read_thermal(const fs::path& system) {
     thermal.highest_c =
         std::max(thermal.highest_c.value_or(0), static_cast<double>(*reading) * 1e-3);
   };
-  for_each_entry(system / "class" / "thermal", [&](const fs::path& zone) {
-    if (zone.filename().string().starts_with("thermal_zone")) sensor(zone / "temp");
-  });
-  for_each_entry(system / "class" / "hwmon", [&](const fs::path& chip) {
-    for_each_entry(chip, [&](const fs::path& file) {
-      const std::string name = file.filename().string();
-      if (name.starts_with("temp") && name.ends_with("_input")) sensor(file);
-    });
-  });
-  for_each_entry(system / "devices" / "system" / "cpu", [&](const fs::path& processor) {
-    for (const char* counter : {"core_throttle_count", "package_throttle_count"})
-      if (const auto events = number_in(processor / "thermal_throttle" / counter))
+  for (const char* pattern : {"class/thermal/thermal_zone*/temp", "class/hwmon/*/temp*_input"})
+    for (const std::string& file : matching_files((system / pattern).string())) sensor(file);
+  for (const char* counter : {"core_throttle_count", "package_throttle_count"})
+    for (const std::string& file :
+         matching_files((system / "devices/system/cpu/*/thermal_throttle" / counter).string()))
+      if (const auto events = number_in(file))
         thermal.throttle_events = thermal.throttle_events.value_or(0) + *events;
-  });
   return thermal;
 }
 

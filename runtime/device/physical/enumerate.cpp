@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <new>
 #include <optional>
 
 #include "core/error.h"
@@ -65,6 +66,8 @@ Enumeration enumerate_devices() {
     add_note(result.note, ordered.note);
     result.devices = std::move(ordered.devices);
     if (result.devices.empty() && result.note.empty()) result.note = "Vulkan offers no device";
+  } catch (const std::bad_alloc&) {
+    throw;  // A caller would take it for a machine without a device.
   } catch (const std::exception& error) {
     add_note(result.note, error.what());
   }

@@ -26,7 +26,7 @@ Messages& messages() {
 // representation in later ones.
 template <typename Severity, typename Types, typename Data>
 VKAPI_ATTR VkBool32 VKAPI_CALL on_message(Severity severity, Types types, const Data* data,
-                                          void* user) {
+                                          void* user) noexcept try {
   const char* text = data->pMessage != nullptr ? data->pMessage : "";
   if ((static_cast<VkDebugUtilsMessageTypeFlagsEXT>(types) &
        VK_DEBUG_UTILS_MESSAGE_TYPE_VALIDATION_BIT_EXT) != 0) {
@@ -35,7 +35,9 @@ VKAPI_ATTR VkBool32 VKAPI_CALL on_message(Severity severity, Types types, const 
                                  VK_DEBUG_UTILS_MESSAGE_SEVERITY_ERROR_BIT_EXT) != 0) {
     static_cast<std::vector<std::string>*>(user)->emplace_back(text);
   }
-  return VK_FALSE;  // VK_TRUE would abort the call, which is for layer developers.
+  return VK_FALSE;                 // VK_TRUE would abort the call, which is for layer developers.
+} catch (...) {  // The message is lost; an exception would leave locks of the loader's closed.
+  return VK_FALSE;
 }
 
 }  // namespace

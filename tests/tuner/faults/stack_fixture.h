@@ -97,7 +97,7 @@ class TuneStacks : public TuneFaults {
   }
 
   static constexpr int kPoints = 10;  // in a test of a sample
-  static constexpr int kQuietRuns = 5, kAttempts = 5;
+  static constexpr int kQuietRuns = 5, kAttempts = 30;
   static inline std::unique_ptr<CallStacks> stacks_;
   const std::filesystem::path stack_text_ = folder_ / "stack";
   std::map<int, int> ends_;
