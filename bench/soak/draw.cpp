@@ -211,7 +211,7 @@ void CaseSource::draw_way(SoakCase& test) {
   const Problem& p = test.problem;
   const bool plain = p.types == Types{} && !any(p.epilogue) && p.batch == 1 && !is_grouped(p);
   std::vector<Way> ways = {Way::kGemm, Way::kResident, Way::kList, Way::kKernel, Way::kKernel};
-  if (!is_grouped(p)) ways.push_back(Way::kPacked);
+  if (!is_grouped(p)) ways.insert(ways.end(), {Way::kPacked, Way::kVulkan});
   if (!is_grouped(p) && !quantized(p.types)) ways.push_back(Way::kPointers);
   if (!is_grouped(p) || !quantized(p.types)) ways.push_back(Way::kPackedResident);
   if (plain) ways.push_back(Way::kSgemm);
@@ -301,8 +301,6 @@ bool goes_together(const SoakCase& test) {
   } catch (const Error&) {
     return false;
   }
-  const bool on_device =
-      test.way == Way::kResident || test.way == Way::kList || test.way == Way::kPackedResident;
   const bool drop_in = is_drop_in(test.way);
   const bool packs = test.way == Way::kPacked || test.way == Way::kPackedResident;
   // Experts without elements are not packed.
@@ -310,9 +308,11 @@ bool goes_together(const SoakCase& test) {
   if (packs && !is_grouped(p) && (test.packed == Operand::kA ? p.stride_a : p.stride_b) != 0)
     return false;
   // These ways have no tiers, or have them from the environment.
-  if (on_device && test.tier != TierChoice::kAuto && test.tier != TierChoice::kDevice) return false;
+  if (is_resident(test.way) && test.tier != TierChoice::kAuto && test.tier != TierChoice::kDevice)
+    return false;
   if (p.batch < 1 || p.m < 0 || p.n < 0 || p.k < 0 || (p.batch > 1 && p.stride_c < 1)) return false;
   if (test.way == Way::kPointers && (quantized(p.types) || is_grouped(p))) return false;
+  if (test.way == Way::kVulkan && is_grouped(p)) return false;
   switch (test.alias) {
     case Alias::kNone:
       break;

@@ -17,8 +17,8 @@
 namespace rooftile {
 
 /// Ways into Rooftile. kStrided and kArrays are batches of the drop-in. kSyrk is its ssyrk, which
-/// multiplies A with itself. kKernel runs the drawn kernel itself, on operands with any legal
-/// placement.
+/// multiplies A with itself. kVulkan records the call into the command buffer of a Vulkan program,
+/// on its device. kKernel runs the drawn kernel itself, on operands with any legal placement.
 enum class Way : std::uint8_t {
   kGemm,
   kSgemm,
@@ -27,6 +27,7 @@ enum class Way : std::uint8_t {
   kResident,
   kList,
   kPackedResident,
+  kVulkan,
   kFortran,
   kCblas,
   kStrided,
@@ -34,6 +35,8 @@ enum class Way : std::uint8_t {
   kSyrk,
   kKernel
 };
+/// Whether the operands lie on the device, so that there is no other tier.
+inline bool is_resident(Way way) { return way >= Way::kResident && way <= Way::kVulkan; }
 /// Whether the call goes through a symbol of the drop-in.
 inline bool is_drop_in(Way way) { return way >= Way::kFortran && way <= Way::kSyrk; }
 
@@ -75,8 +78,8 @@ std::string to_string(const SoakCase& test);
 SoakCase parse_case(std::string_view line);
 
 /// The names of the ways, in the order of the enumeration.
-inline constexpr std::array<std::string_view, 13> kWayNames = {
-    "gemm",    "sgemm", "pointers", "packed", "resident", "list",  "packed_resident",
-    "fortran", "cblas", "strided",  "arrays", "syrk",     "kernel"};
+inline constexpr std::array<std::string_view, 14> kWayNames = {
+    "gemm",   "sgemm",   "pointers", "packed",  "resident", "list", "packed_resident",
+    "vulkan", "fortran", "cblas",    "strided", "arrays",   "syrk", "kernel"};
 
 }  // namespace rooftile

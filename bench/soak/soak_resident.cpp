@@ -2,16 +2,18 @@
 #include <algorithm>
 #include <vector>
 
+#include "placed.h"
 #include "soak_session.h"
 
 namespace rooftile {
 namespace {
 
-constexpr std::int64_t kAlignment = 256;  // bytes, of a quantised B, its scales and zero points
-
 /// The buffers of one call, released at its end.
 class SoakBuffers {
  public:
+  using Operands = rooftile_resident_operands;
+  using Place = rooftile_place;
+
   explicit SoakBuffers(rooftile_context* context) : context_(context) {}
   ~SoakBuffers() {
     for (rooftile_buffer* buffer : buffers_) rooftile_buffer_release(buffer);
@@ -20,7 +22,7 @@ class SoakBuffers {
   SoakBuffers& operator=(const SoakBuffers&) = delete;
 
   /// A buffer with these bytes from an offset on.
-  rooftile_buffer* put(const ShiftedBytes& content, std::int64_t offset_bytes) {
+  rooftile_place put(const ShiftedBytes& content, std::int64_t offset_bytes) {
     constexpr std::size_t kLeast = 4;  // An operand without elements has a buffer, too.
     rooftile_buffer* buffer = nullptr;
     const auto offset = static_cast<std::size_t>(offset_bytes);
@@ -29,7 +31,7 @@ class SoakBuffers {
     buffers_.push_back(buffer);
     expect_ok(rooftile_buffer_upload(buffer, offset, content.data(), content.size()),
               "rooftile_buffer_upload");
-    return buffer;
+    return {buffer, 0};
   }
 
  private:
@@ -37,57 +39,9 @@ class SoakBuffers {
   std::vector<rooftile_buffer*> buffers_;
 };
 
-struct Placed {
-  rooftile_resident_operands places = {.struct_size = sizeof places};
-  std::int64_t c_offset_bytes = 0;
-};
-
-Placed place(const SoakCase& test, SoakOperands& operands, SoakBuffers& buffers) {
-  const Types& t = test.problem.types;
-  const Placement& at = operands.placement();
-  const std::int64_t shift = test.shift;
-  Placed x;
-  rooftile_resident_operands& places = x.places;
-  x.c_offset_bytes = shift * bytes_of(t.c);
-  places.a = {buffers.put(operands.a, shift * bytes_of(t.a)), shift + at.offset_a};
-  places.b =
-      quantized(t)
-          ? rooftile_place{buffers.put(operands.b, shift * kAlignment), shift * kAlignment}
-          : rooftile_place{buffers.put(operands.b, shift * bytes_of(t.a)), shift + at.offset_b};
-  if (test.alias == Alias::kAB) places.b = places.a;
-  places.c = {buffers.put(operands.c, x.c_offset_bytes), shift + at.offset_c};
-  if (has_separate_scales(t)) {
-    places.scales = {buffers.put(operands.scales, shift * kAlignment),
-                     shift * kAlignment / bytes_of(t.a)};
-    const std::int64_t element = t.b.zero_point == ZeroPoint::kFloat ? bytes_of(t.a) : 1;
-    if (t.b.zero_point != ZeroPoint::kMiddle)
-      places.zero_points = {buffers.put(operands.zero_points, shift * kAlignment),
-                            shift * kAlignment / element};
-  }
-  const Epilogue& e = test.problem.epilogue;
-  rooftile_buffer* const vectors =
-      e.row_scale || e.column_scale || e.bias != Bias::kNone
-          ? buffers.put(operands.vectors, shift * bytes_of(DataType::kF32))
-          : nullptr;
-  if (e.row_scale) places.row_scale = {vectors, shift + at.offset_row_scale};
-  if (e.column_scale) places.column_scale = {vectors, shift + at.offset_column_scale};
-  if (e.bias != Bias::kNone) places.bias = {vectors, shift + at.offset_bias};
-  if (e.residual)
-    places.residual =
-        test.alias == Alias::kResidual
-            ? places.c
-            : rooftile_place{buffers.put(operands.residual, shift * bytes_of(DataType::kF32)),
-                             shift};
-  if (test.layout == Layout::kColumnMajor) {
-    std::swap(places.a, places.b);
-    std::swap(places.row_scale, places.column_scale);
-  }
-  return x;
-}
-
-rooftile_status run_list(rooftile_context* context, const SoakCall& call, const Placed& x,
-                         const rooftile_grouped_operands& grouped, bool is_grouped_call,
-                         ShiftedBytes& c, std::string& message) {
+rooftile_status run_list(rooftile_context* context, const SoakCall& call,
+                         const Placed<SoakBuffers>& x, const rooftile_grouped_operands& grouped,
+                         bool is_grouped_call, ShiftedBytes& c, std::string& message) {
   rooftile_list* list = nullptr;
   expect_ok(rooftile_list_create(context, &list), "rooftile_list_create");
   rooftile_status status =
@@ -118,7 +72,7 @@ rooftile_status run_list(rooftile_context* context, const SoakCall& call, const 
 SoakSession::Outcome SoakSession::call_resident(const SoakCase& test, SoakOperands& operands) {
   SoakBuffers buffers(context_);
   SoakCall call(test, operands, SoakCall::Pointers::kNone);
-  Placed x = place(test, operands, buffers);
+  Placed<SoakBuffers> x = place(test, operands, buffers);
   const bool grouped = is_grouped(test.problem);
   rooftile_packed* packed = nullptr;
   if (test.way == Way::kPackedResident) {

@@ -58,8 +58,7 @@ void write_database(const std::filesystem::path& file, const DeviceProfile& devi
 
 /// Whether a call may be refused: what was asked for cannot be, or only the device may compute.
 bool may_be_refused(const SoakCase& test) {
-  const bool only_device = test.tier == TierChoice::kDevice || test.way == Way::kResident ||
-                           test.way == Way::kList || test.way == Way::kPackedResident ||
+  const bool only_device = test.tier == TierChoice::kDevice || is_resident(test.way) ||
                            (test.way == Way::kPacked && !test.original);
   const bool strict = test.accuracy == Accuracy::kHigh || test.accuracy == Accuracy::kExact64 ||
                       test.scan || test.spots;
@@ -83,22 +82,25 @@ bool share_session(const SoakCase& x, const SoakCase& y) {
 
 SoakSession::SoakSession(const SoakCase& first, const DeviceProfile& device,
                          const std::filesystem::path& folder)
-    : first_(first), profile_(device) {
-  const std::filesystem::path file = folder / "soak.db";
-  for (const char* part : {"", "-wal", "-shm"}) std::filesystem::remove(file.string() + part);
-  write_database(file, device, first);
+    : first_(first), profile_(device), file_(folder / "soak.db") {
+  for (const char* part : {"", "-wal", "-shm"}) std::filesystem::remove(file_.string() + part);
+  write_database(file_, device, first);
   ::setenv("ROOFTILE_CACHE", (folder / "cache").c_str(), 1);
   if (is_drop_in(first.way)) {
     const std::string tier(tier_choice_names()[static_cast<std::size_t>(first.tier)]);
-    ::setenv("ROOFTILE_DB", file.c_str(), 1);
+    ::setenv("ROOFTILE_DB", file_.c_str(), 1);
     ::setenv("ROOFTILE_TIER", tier.c_str(), 1);
     return;
   }
-  rooftile_options options = {.struct_size = sizeof options,
-                              .database_path = file.c_str(),
-                              .no_untuned_log = 1,
-                              .deterministic = first.deterministic ? 1 : 0};
-  expect_ok(rooftile_open(&options, &context_), "rooftile_open");
+  const rooftile_options opened = options();
+  expect_ok(rooftile_open(&opened, &context_), "rooftile_open");
+}
+
+rooftile_options SoakSession::options() const {
+  return {.struct_size = sizeof(rooftile_options),
+          .database_path = file_.c_str(),
+          .no_untuned_log = 1,
+          .deterministic = first_.deterministic ? 1 : 0};
 }
 
 SoakSession::~SoakSession() { rooftile_close(context_); }
@@ -122,6 +124,9 @@ SoakVerdict SoakSession::run(const SoakCase& test) {
     case Way::kList:
     case Way::kPackedResident:
       outcome = call_resident(test, operands);
+      break;
+    case Way::kVulkan:
+      outcome = call_vulkan(test, operands);
       break;
     default:
       outcome = call(test, operands);

@@ -43,9 +43,11 @@ class SoakSession {
     rooftile_status status = ROOFTILE_OK;
     std::string message = {};
   };
+  rooftile_options options() const;  ///< It holds as long as the session.
   Outcome call(const SoakCase& test, SoakOperands& operands);
   Outcome call_packed(const SoakCase& test, SoakOperands& operands);
   Outcome call_resident(const SoakCase& test, SoakOperands& operands);
+  Outcome call_vulkan(const SoakCase& test, SoakOperands& operands);
   void call_drop_in(const SoakCase& test, SoakOperands& operands);
   SoakVerdict run_kernel(const SoakCase& test);
   SoakVerdict judge(const SoakCase& test, SoakOperands& operands, const Outcome& outcome) const;
@@ -53,9 +55,12 @@ class SoakSession {
 
   SoakCase first_;
   DeviceProfile profile_;
+  std::filesystem::path file_;
   rooftile_context* context_ = nullptr;
   std::shared_ptr<Device> device_;  ///< Of kKernel.
   std::unique_ptr<Kernel> kernel_;
+  struct Program;
+  std::shared_ptr<Program> program_;  ///< Of kVulkan.
 };
 
 /// Throws Error where a status of the C ABI that must be OK is not.

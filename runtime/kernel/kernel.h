@@ -2,6 +2,7 @@
 // class.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <limits>
 #include <memory>
@@ -65,7 +66,7 @@ struct KernelSteps {
 /// the first also packs, the last also adds the partial sums.
 std::vector<std::vector<Step>> submissions_of(KernelSteps kernel);
 
-/// Immutable once built; thread-safe. Must not outlive its device (which it keeps alive).
+/// Immutable once built, but for has_run(); thread-safe. Must not outlive its device (which it keeps alive).
 class Kernel {
  public:
   /// Compiles everything that the variant needs, on two threads where that is more than one shader.
@@ -97,6 +98,10 @@ class Kernel {
   /// operands. Errors and timeout as Device::run.
   void warm_up(double timeout_ns, const BoundOperands& like = {}) const;
 
+  /// Whether a run of it has finished, so that no compiler stands before the next one. Thread-safe.
+  bool has_run() const { return *has_run_; }
+  void note_run() const { *has_run_ = true; }
+
   /// Returns the plan's steps, with barriers between their kinds.
   KernelSteps steps(const GemmPlan& plan, const Operands& operands,
                     const Workspace& workspace) const;
@@ -113,6 +118,7 @@ class Kernel {
   std::string hash_;
   Pipeline gemm_;
   std::optional<Pipeline> pack_a_, pack_b_, reduce_, group_tiles_;
+  std::unique_ptr<std::atomic<bool>> has_run_ = std::make_unique<std::atomic<bool>>(false);
 };
 
 }  // namespace rooftile

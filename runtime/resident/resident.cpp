@@ -6,6 +6,7 @@
 #include <array>
 #include <cstring>
 #include <limits>
+#include <set>
 
 #include "core/error.h"
 #include "core/round.h"
@@ -93,8 +94,16 @@ std::shared_ptr<Run> Resident::submit(const std::vector<CommandList*>& lists, Ru
 double Resident::patience_ns() {
   const std::lock_guard lock(submitting_);
   double expected_ns = 0;
-  for (const auto& run : in_flight_) expected_ns += run->expected_ns();
-  return hang_ns(expected_ns);
+  std::set<const Kernel*> compiled;
+  for (const auto& run : in_flight_) {
+    expected_ns += run->expected_ns();
+    for (const auto& kernel : run->kernels())
+      if (!kernel->has_run()) compiled.insert(kernel.get());
+  }
+  // Software devices compile at the first dispatch, others when a pipeline is made.
+  const bool compiles = device_->profile().kind == DeviceKind::kSoftware;
+  return hang_ns(expected_ns) +
+         (compiles ? kCompileTimeoutNs * static_cast<double>(compiled.size()) : 0);
 }
 
 void Resident::wait_for(const Run& run) {
@@ -221,7 +230,8 @@ std::shared_ptr<DeviceMemory> Resident::own_workspace(std::uint64_t bytes) {
 }
 
 void Resident::append(Segments& segments, const ResidentProduct& product, const ResidentWork& work,
-                      MemoryUses& uses, std::vector<std::shared_ptr<const void>>& keeps) {
+                      MemoryUses& uses, std::vector<std::shared_ptr<const void>>& keeps,
+                      std::vector<std::shared_ptr<const Kernel>>& kernels) {
   if (product.empty()) return;
   Region workspace = work.workspace.region;
   if (workspace.buffer == nullptr && product.workspace_bytes() > 0) {
@@ -229,7 +239,7 @@ void Resident::append(Segments& segments, const ResidentProduct& product, const 
     workspace.buffer = &uses.back()->buffer;
   }
   uses.insert(uses.end(), work.uses.begin(), work.uses.end());
-  keeps.push_back(product.kernel());
+  kernels.push_back(product.kernel());
   if (product.tile_list() != nullptr) keeps.push_back(product.tile_list());
   if (work.call.packed != nullptr) keeps.push_back(work.call.packed);
   segments.add(product.steps(workspace, nothing_), product.expected_ns());
@@ -268,7 +278,8 @@ std::shared_ptr<Run> Resident::gemm(const ResidentWork& work) {
   Segments segments;
   MemoryUses uses;
   RunContents contents;
-  append(segments, product(work, AwaitCertificate::kNo), work, uses, contents.keeps);
+  append(segments, product(work, AwaitCertificate::kNo), work, uses, contents.keeps,
+         contents.kernels);
   contents.lists = record(segments, Resubmission::kWhenFinished);
   contents.expected_ns = segments.expected_ns();
   std::vector<CommandList*> lists;

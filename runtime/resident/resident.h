@@ -81,10 +81,11 @@ class Resident : public std::enable_shared_from_this<Resident> {
   /// Waits for all that is in flight; false when it takes longer.
   bool finish(double timeout_ns);
 
-  /// Adds the call's steps to `segments`, its memory to `uses`, and its workspace and kernel to
-  /// `keeps`.
+  /// Adds the call's steps to `segments`, its memory to `uses`, what else they need to `keeps`, and
+  /// its kernel to `kernels`.
   void append(Segments& segments, const ResidentProduct& product, const ResidentWork& work,
-              MemoryUses& uses, std::vector<std::shared_ptr<const void>>& keeps);
+              MemoryUses& uses, std::vector<std::shared_ptr<const void>>& keeps,
+              std::vector<std::shared_ptr<const Kernel>>& kernels);
   std::vector<CommandList> record(const Segments& segments, Resubmission resubmission);
   /// Records the call into a VkCommandBuffer of the program.
   CommandList record_into(void* vk_command_buffer, const ResidentProduct& product,

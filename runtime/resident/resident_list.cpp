@@ -79,7 +79,8 @@ std::shared_ptr<ResidentList::Recorded> ResidentList::record() {
   transfers_.clear();
   for (auto& item : items_) {
     if (const Gemm* gemm = std::get_if<Gemm>(&item)) {
-      resident_->append(segments, gemm->product, gemm->work, recorded->uses, recorded->keeps);
+      resident_->append(segments, gemm->product, gemm->work, recorded->uses, recorded->keeps,
+                        recorded->kernels);
       continue;
     }
     if (const RowOperation* operation = std::get_if<RowOperation>(&item)) {
@@ -127,6 +128,8 @@ std::shared_ptr<Run> ResidentList::run() {
   check_scales();
   if (recorded_ == nullptr) recorded_ = record();
   RunContents contents{.keeps = {recorded_}, .expected_ns = recorded_->expected_ns};
+  if (!std::ranges::all_of(recorded_->kernels, [](const auto& x) { return x->has_run(); }))
+    contents.kernels = recorded_->kernels;
   for (const Transfer* transfer : transfers_) {
     if (transfer->from != nullptr)
       std::memcpy(transfer->staging->mapped(), transfer->from, transfer->bytes);

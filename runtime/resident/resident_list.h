@@ -63,6 +63,7 @@ class ResidentList {
   struct Recorded {
     std::vector<CommandList> lists;
     std::vector<std::shared_ptr<const void>> keeps;
+    std::vector<std::shared_ptr<const Kernel>> kernels;
     MemoryUses uses;
     double expected_ns = 0;
   };

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "runtime/device/device.h"
+#include "runtime/kernel/kernel.h"
 
 namespace rooftile {
 
@@ -19,8 +20,10 @@ struct Landing {
 /// What a run needs until it is finished, and the copies that remain to be done then.
 struct RunContents {
   std::vector<CommandList> lists = {};  ///< Lists that only this run uses.
-  /// Kernels, memory and lists of other owners.
+  /// Memory and lists of other owners.
   std::vector<std::shared_ptr<const void>> keeps = {};
+  /// Kernels, of which some may not have run before.
+  std::vector<std::shared_ptr<const Kernel>> kernels = {};
   std::vector<Landing> landings = {};
   double expected_ns = 0;
 };
@@ -36,8 +39,9 @@ class Run {
   /// call that finds it finished fills the host memory. Throws kDevice when the device was lost.
   bool wait(double timeout_ns);
   /// Same as wait(), but fills no host memory.
-  bool finished(double timeout_ns = 0) const { return submission_.wait(timeout_ns); }
+  bool finished(double timeout_ns = 0) const;
   double expected_ns() const { return contents_.expected_ns; }
+  const std::vector<std::shared_ptr<const Kernel>>& kernels() const { return contents_.kernels; }
 
  private:
   RunContents contents_;

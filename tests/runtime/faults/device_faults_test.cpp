@@ -140,6 +140,15 @@ TEST_F(Faults, TheHostAnswersWhereTheDeviceIsLostDuringCompilation) {
                   "was lost");
 }
 
+// A process that is stopped finds its wait over when it goes on, and the work unfinished.
+TEST_F(Faults, AWaitThatAStopCutsShortGoesOn) {
+  const auto context = open();
+  multiply(*context);
+  FaultyDriver::fail_once(DriverCall::kWait, VK_TIMEOUT);
+  expect(multiply(*context), Tier::kDevice, Reason::kPredicted);
+  EXPECT_EQ(FaultyDriver::failed(DriverCall::kWait), 1);
+}
+
 class FaultsDeathTest : public Faults {
  protected:
   /// Exits with status 0 if all checks pass, without waiting for the work that the device still
