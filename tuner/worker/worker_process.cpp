@@ -65,6 +65,8 @@ WorkerProcess::~WorkerProcess() {
 
 void WorkerProcess::start() {
   reap();
+  left_.reserve(left_.size() + 1);  // leave(), which a destructor calls, takes no memory.
+  std::string program = program_.string();
   int request[2] = {-1, -1}, reply[2] = {-1, -1};
   if (::pipe2(request, O_CLOEXEC) != 0 || ::pipe2(reply, O_CLOEXEC) != 0) {
     const int error = errno;
@@ -75,7 +77,6 @@ void WorkerProcess::start() {
   posix_spawn_file_actions_init(&actions);
   posix_spawn_file_actions_adddup2(&actions, request[0], STDIN_FILENO);
   posix_spawn_file_actions_adddup2(&actions, reply[1], STDOUT_FILENO);
-  std::string program = program_.string();
   char command[] = "worker";
   char* arguments[] = {program.data(), command, nullptr};
   pid_t pid = 0;
