@@ -62,7 +62,8 @@ ROOFTILE_API rooftile_status rooftile_buffer_size(rooftile_buffer* buffer, size_
 /// work on the buffer that was requested before.
 ///
 /// Errors: INVALID_ARGUMENT for bytes outside the buffer; TIMEOUT when the device hangs, which is
-/// then treated as lost.
+/// then treated as lost: after 100 times the predicted time of the work before, and not before 10
+/// s, to which a software device adds 60 s for each kernel that runs for the first time.
 ROOFTILE_API rooftile_status rooftile_buffer_upload(rooftile_buffer* buffer, size_t offset_bytes,
                                                     const void* from, size_t bytes);
 ROOFTILE_API rooftile_status rooftile_buffer_download(rooftile_buffer* buffer, size_t offset_bytes,

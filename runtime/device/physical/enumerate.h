@@ -15,7 +15,7 @@ struct Enumeration {
   std::string note;  ///< Why there is no device, or what was left out; empty when nothing is wrong.
 };
 /// Lists the devices. A missing or broken driver gives an empty list and a note, never an
-/// exception.
+/// exception but std::bad_alloc.
 Enumeration enumerate_devices();
 
 /// First step of enumerate_devices(): loads the loader and the drivers into the process without
