@@ -41,10 +41,10 @@ class JsonValue {
       scalar_ = value;
     else if constexpr (std::floating_point<T>)
       scalar_ = double{value};
-    else if constexpr (std::unsigned_integral<T>)
-      scalar_ = std::uint64_t{value};
+    else if (std::in_range<std::uint64_t>(value))
+      scalar_ = static_cast<std::uint64_t>(value);
     else
-      scalar_ = std::int64_t{value};
+      scalar_ = static_cast<std::int64_t>(value);
   }
   JsonValue(std::string value) : kind_(Kind::kText), text_(std::move(value)) {}
   JsonValue(std::string_view value) : JsonValue(std::string(value)) {}

@@ -82,8 +82,8 @@ Signature signature_from_json(const Json& json) {
 }
 
 Json to_json(const TimeRequest& r) {
-  return {{"variant", to_string(r.variant)},
-          {"problem", to_json(r.problem)},
+  return {{"problem", to_json(r.problem)},
+          {"variant", to_string(r.variant)},
           {"samples", r.samples},
           {"limit_ns", finite_or_null(r.limit_ns)},
           {"compute_units", r.compute_units},
