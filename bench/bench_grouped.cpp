@@ -214,7 +214,8 @@ class OnDevice {
                             Segments segments;
                             RunContents contents;
                             MemoryUses uses;
-                            resident_->append(segments, *product, w, uses, contents.keeps);
+                            resident_->append(segments, *product, w, uses, contents.keeps,
+                                              contents.kernels);
                             contents.lists =
                                 resident_->record(segments, Resubmission::kWhenFinished);
                             contents.expected_ns = product->expected_ns();
