@@ -20,7 +20,7 @@ struct CallStacks::Shared {
     std::atomic<const void*> caller = nullptr;
   };
   std::array<Slot, kSlots> slots;
-  std::atomic<bool> notes = false;
+  std::atomic<bool> notes = false, walks_all = false;
   Stack awaited;
   std::atomic<bool> met = false;
   std::array<char, 4096> file = {};
@@ -64,7 +64,8 @@ std::vector<CallStacks::Stack> CallStacks::noted() const {
   return stacks;
 }
 
-void CallStacks::wait_for(Stack stack, const std::string& file) {
+void CallStacks::wait_for(Stack stack, const std::string& file, Walk walk) {
+  shared_->walks_all = walk == Walk::kAll;
   if (file.size() >= shared_->file.size()) throw std::length_error(file);
   shared_->file = {};
   std::ranges::copy(file, shared_->file.begin());
@@ -76,8 +77,7 @@ void CallStacks::wait_for(Stack stack, const std::string& file) {
 bool CallStacks::has_met() const { return shared_->met; }
 
 bool CallStacks::meets(const void* caller) {
-  // Few stacks return to the caller that is waited for, so that the others are not walked.
-  if (!shared_->notes && caller != shared_->awaited.caller) return false;
+  if (!shared_->notes && !shared_->walks_all && caller != shared_->awaited.caller) return false;
   std::array<void*, kFrames> frames;
   const std::span<void* const> all(frames.data(),
                                    static_cast<std::size_t>(::backtrace(frames.data(), kFrames)));

@@ -30,9 +30,12 @@ class CallStacks {
   /// Stacks noted so far.
   std::vector<Stack> noted() const;
 
+  /// Which stacks meets() looks at: those that return to the awaited caller, or, as when they are
+  /// noted, all. That slows a program down, and a slow program may take other ways.
+  enum class Walk : std::uint8_t { kFew, kAll };
   /// Lets meets() wait for this stack from now on. The first time, it writes the stack as text to
   /// the file.
-  void wait_for(Stack stack, const std::string& file);
+  void wait_for(Stack stack, const std::string& file, Walk walk);
   bool has_met() const;  ///< Since wait_for(); in any of the processes.
 
   /// Called at a moment by a function that returns to `caller`: whether its stack is the one that

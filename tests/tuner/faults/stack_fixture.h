@@ -39,7 +39,7 @@ class TuneStacks : public TuneFaults {
       const CallStacks::Stack& stack = stacks[static_cast<std::size_t>(point)];
       // Which stacks a run has depends on the times of its threads.
       for (int attempt = 0; attempt == 0 || (attempt < kAttempts && !stacks_->has_met()); ++attempt)
-        try_one(stack, body);
+        try_one(stack, attempt == 0 ? CallStacks::Walk::kFew : CallStacks::Walk::kAll, body);
       not_met_ += stacks_->has_met() ? 0 : 1;
     }
     std::printf(
@@ -75,9 +75,9 @@ class TuneStacks : public TuneFaults {
     std::printf("%zu call stacks in %d runs\n", known, runs);
   }
 
-  void try_one(CallStacks::Stack stack, const std::function<int()>& body) {
+  void try_one(CallStacks::Stack stack, CallStacks::Walk walk, const std::function<int()>& body) {
     make_database();
-    stacks_->wait_for(stack, stack_text_.string());
+    stacks_->wait_for(stack, stack_text_.string(), walk);
     const int end = end_of(body);
     read_notes();
     EXPECT_THAT(end, ::testing::AnyOf(0, kRefused)) << stack_text();
