@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
-#include <ranges>
 
 namespace rooftile {
 
@@ -65,7 +64,11 @@ JsonValue::JsonValue(JsonValue&&) noexcept = default;
 JsonValue& JsonValue::operator=(const JsonValue&) = default;
 JsonValue& JsonValue::operator=(JsonValue&&) noexcept = default;
 JsonValue::~JsonValue() = default;
-bool JsonValue::operator==(const JsonValue&) const = default;
+// Written out, because Clang 14 crashes at the default.
+bool JsonValue::operator==(const JsonValue& other) const {
+  return kind_ == other.kind_ && scalar_ == other.scalar_ && text_ == other.text_ &&
+         elements_ == other.elements_ && members_ == other.members_;
+}
 
 JsonValue JsonValue::array() {
   JsonValue value;
@@ -135,9 +138,9 @@ const JsonValue& JsonValue::element(std::size_t index) const {
 }
 
 const JsonValue* JsonValue::find(std::string_view name) const {
-  for (const auto& [key, value] : std::views::reverse(members_))
-    if (key == name) return &value;
-  return nullptr;
+  const auto found = std::find_if(members_.rbegin(), members_.rend(),
+                                  [&](const Member& member) { return member.first == name; });
+  return found == members_.rend() ? nullptr : &found->second;
 }
 
 const JsonValue& JsonValue::at(std::string_view name) const {

@@ -18,6 +18,11 @@
 
 namespace rooftile {
 
+/// What a JsonValue is converted to.
+template <typename T>
+concept JsonScalar = (std::is_arithmetic_v<T> && !std::same_as<T, char>) ||
+                     std::same_as<T, std::string> || std::same_as<T, std::vector<double>>;
+
 /// Numbers are kept as in their text: unsigned without a sign, signed with one, double otherwise.
 /// What reads a value throws kInvalidArgument where it is of another type.
 class JsonValue {
@@ -91,10 +96,8 @@ class JsonValue {
   }
 
   /// Whole numbers must be such, and within the range of T. Any number is a floating-point number.
-  template <typename T>
-  requires(std::is_arithmetic_v<T> || std::same_as<T, std::string> ||
-           std::same_as<T, std::vector<double>>) T get()
-  const {
+  template <JsonScalar T>
+  T get() const {
     if constexpr (std::same_as<T, std::vector<double>>) {
       return T(begin(), end());
     } else if constexpr (std::floating_point<T>) {
@@ -113,8 +116,7 @@ class JsonValue {
       fail(ErrorCode::kInvalidArgument, "a value is no whole number, or out of range");
     }
   }
-  template <typename T>
-  requires(!std::same_as<T, char> && requires(const JsonValue& value) { value.get<T>(); })
+  template <JsonScalar T>
   operator T() const {
     return get<T>();
   }

@@ -10,16 +10,19 @@
 
 namespace rooftile {
 
-/// A value of nlohmann::json or a JsonValue that is converted to the integer type that it initializes. The conversion throws
-/// kInvalidArgument for a value that is no whole number or that the type cannot hold.
+template <typename T>
+concept WholeType = std::integral<T> && !std::same_as<T, bool>;
+
+/// A value of nlohmann::json or a JsonValue that is converted to the integer type that it
+/// initializes. The conversion throws kInvalidArgument for a value that is no whole number or that
+/// the type cannot hold.
 template <typename Json>
 class WholeNumber {
  public:
   WholeNumber(const Json& value, const char* name) : value_(value), name_(name) {}
 
-  template <std::integral Integer>
-  requires(!std::same_as<Integer, bool>) operator Integer()
-      const {  // NOLINT: it stands for the number.
+  template <WholeType Integer>
+  operator Integer() const {  // NOLINT: it stands for the number.
     if (!value_.is_number_integer())
       fail(ErrorCode::kInvalidArgument, "'{}' is no whole number", name_);
     if (value_.is_number_unsigned()) return within<Integer>(value_.template get<std::uint64_t>());
