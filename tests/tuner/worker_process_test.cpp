@@ -32,7 +32,7 @@ TEST_F(WorkerProcessTest, AnswersAndRefusals) {
       {{"operation", "open"}});
   const WorkerAnswer first = worker.ask({{"operation", "a"}}, kLongS, stop_);
   ASSERT_EQ(first.fate, WorkerFate::kAnswered) << first.message;
-  EXPECT_EQ(first.reply.at("x"), 1);
+  EXPECT_EQ(first.reply.at("x").get<int>(), 1);
   const WorkerAnswer second = worker.ask({{"operation", "b"}}, kLongS, stop_);
   EXPECT_EQ(second.fate, WorkerFate::kRefused);
   EXPECT_EQ(second.message, "no");
