@@ -112,6 +112,13 @@ int band(std::int64_t size) {
   return size <= 1 ? 0 : std::bit_width(static_cast<std::uint64_t>(size)) - 1;
 }
 
+/// Elements of a matrix; the largest number where they are more, which validate() refuses.
+std::int64_t elements(std::int64_t rows, std::int64_t columns) {
+  std::int64_t product = 0;
+  return __builtin_mul_overflow(rows, columns, &product) ? std::numeric_limits<std::int64_t>::max()
+                                                         : product;
+}
+
 }  // namespace
 
 char letter(Transpose transpose) { return transpose == Transpose::kYes ? 't' : 'n'; }
@@ -120,12 +127,6 @@ Problem packed_problem(std::int64_t m, std::int64_t n, std::int64_t k, Transpose
                        Transpose trans_b, std::int64_t batch, const Types& types) {
   const auto at_least_one = [](std::int64_t x) { return x > 0 ? x : 1; };
   // Sizes are not validated here: what no stride can hold is refused by validate().
-  const auto elements = [](std::int64_t rows, std::int64_t columns) {
-    std::int64_t product = 0;
-    return __builtin_mul_overflow(rows, columns, &product)
-               ? std::numeric_limits<std::int64_t>::max()
-               : product;
-  };
   Problem p = {.types = types,
                .m = m,
                .n = n,
@@ -153,7 +154,8 @@ Problem retyped(const Problem& p, const Types& types) {
   other.beta = p.beta;
   other.epilogue = p.epilogue;
   other.grouping = p.grouping;
-  if (p.grouping.experts > 1) other.stride_b = stored_b(other).rows * stored_b(other).columns;
+  if (p.grouping.experts > 1)
+    other.stride_b = elements(stored_b(other).rows, stored_b(other).columns);
   return other;
 }
 
@@ -161,7 +163,7 @@ Problem grouped_problem(std::int64_t m, std::int64_t n, std::int64_t k, const Gr
                         Transpose trans_b, const Types& types) {
   Problem p = packed_problem(m, n, k, Transpose::kNo, trans_b, 1, types);
   p.grouping = grouping;
-  if (grouping.experts > 1) p.stride_b = stored_b(p).rows * stored_b(p).columns;
+  if (grouping.experts > 1) p.stride_b = elements(stored_b(p).rows, stored_b(p).columns);
   return p;
 }
 

@@ -42,8 +42,8 @@ int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t count) {
   const bool values = (bytes[0] & 1) != 0, opens = (bytes[0] >> 4) % 8 == 7;
   const Reported reported = (bytes[0] >> 2) % 4 == 0 ? Reported::kYes : Reported::kNo;
   if (values && as == Use::kRead && !opens) {
+    SqliteMemory::is_watched = true;  // From the start: what it points to would count as leaked.
     static OpenDatabase database(base);
-    SqliteMemory::is_watched = true;
     database.read_with(Input{std::span(bytes + 1, count - 1)}, reported);
     return 0;
   }
