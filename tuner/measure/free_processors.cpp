@@ -1,21 +1,20 @@
 #include "tuner/measure/free_processors.h"
 
 #include <sched.h>
-#include <time.h>
 
 #include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <cstdlib>
-#include <filesystem>
 #include <fstream>
 #include <numeric>
 #include <string>
-#include <system_error>
 #include <thread>
 
 #include "core/clock.h"
+#include "tuner/measure/matching_files.h"
 #include "tuner/measure/own_processors.h"
+#include "tuner/measure/processor_time.h"
 
 namespace rooftile {
 namespace {
@@ -37,20 +36,15 @@ void bind_all_threads(const std::vector<int>& processors) {
   cpu_set_t set;
   CPU_ZERO(&set);
   for (const int processor : processors) CPU_SET(static_cast<std::size_t>(processor), &set);
-  std::error_code none;
-  for (const auto& thread : std::filesystem::directory_iterator("/proc/self/task", none))
-    ::sched_setaffinity(std::atoi(thread.path().filename().c_str()), sizeof set, &set);
+  constexpr std::string_view kThreads = "/proc/self/task/";
+  for (const std::string& thread : matching_files(std::string(kThreads) + "*"))
+    ::sched_setaffinity(std::atoi(thread.c_str() + kThreads.size()), sizeof set, &set);
 }
 
 }  // namespace
 
 ProcessorUse processor_use_now() {
-  timespec cpu = {};
-  ::clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &cpu);
-  ProcessorUse use{
-      .wall_s = now_s(),
-      .own_s = static_cast<double>(cpu.tv_sec) + 1e-9 * static_cast<double>(cpu.tv_nsec),
-      .busy_s = {}};
+  ProcessorUse use{.wall_s = now_s(), .own_s = 1e-9 * processor_time_now().cpu_ns, .busy_s = {}};
   std::ifstream stat("/proc/stat");
   std::string word;
   while (stat >> word && word.starts_with("cpu")) {
@@ -106,16 +100,20 @@ void FreeProcessors::restrict_to_free() {
   if (!free_.empty()) system_.bind(free_);
 }
 
+ProcessorUse FreeProcessors::use() const {
+  ProcessorUse use = system_.use();
+  std::erase_if(use.busy_s, [&](const auto& entry) {
+    return std::ranges::find(system_.all, entry.first) == system_.all.end();
+  });
+  return use;
+}
+
 void FreeProcessors::begin() {
   if (all() < 2) return;
   if (suspected_) {
-    const ProcessorUse before = system_.use();
+    const ProcessorUse before = use();
     system_.pause(kPauseS);
-    ProcessorUse pause = system_.use() - before;
-    std::erase_if(pause.busy_s, [&](const auto& entry) {
-      return std::ranges::find(system_.all, entry.first) == system_.all.end();
-    });
-    const std::vector<int> held = held_processors(pause);
+    const std::vector<int> held = held_processors(use() - before);
     std::vector<int> free = system_.all;
     std::erase_if(free,
                   [&](int processor) { return std::ranges::find(held, processor) != held.end(); });
@@ -127,17 +125,15 @@ void FreeProcessors::begin() {
     next_pause_s_ = before.wall_s + kNextPauseS;
     measured_ = {};
   }
-  began_ = system_.use();
+  began_ = use();
 }
 
 void FreeProcessors::end() {
   if (all() < 2) return;
-  const ProcessorUse use = system_.use() - began_;
-  measured_.wall_s += use.wall_s;
-  measured_.own_s += use.own_s;
-  for (const int processor : system_.all)
-    if (const auto busy = use.busy_s.find(processor); busy != use.busy_s.end())
-      measured_.busy_s[processor] += busy->second;
+  const ProcessorUse now = use() - began_;
+  measured_.wall_s += now.wall_s;
+  measured_.own_s += now.own_s;
+  for (const auto& [processor, s] : now.busy_s) measured_.busy_s[processor] += s;
   if (measured_.wall_s < kDecisionS) return;
   double inside = -measured_.own_s, outside = 0;
   for (const auto& [processor, s] : measured_.busy_s)

@@ -53,6 +53,7 @@ class FreeProcessors {
 
  private:
   void restrict_to_free();
+  ProcessorUse use() const;  ///< Of the processors that the process may use.
 
   System system_;
   std::vector<int> free_;
