@@ -123,6 +123,12 @@ class ResidentTest : public ::testing::Test {
     ok(rooftile_run_wait(run, ROOFTILE_FOREVER));
     ok(rooftile_run_release(run));
   }
+  /// Runs a list to its end.
+  static void run(rooftile_list* list) {
+    rooftile_run* run = nullptr;
+    ok(rooftile_list_run(list, &run));
+    finish(run);
+  }
 
   rooftile_prepared prepared(const Product& product, const rooftile_resident_operands& operands) {
     const ProblemArgs problem(product);

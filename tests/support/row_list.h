@@ -30,11 +30,7 @@ class RowListTest : public ResidentTest {
     ok(rooftile_list_release(list_));
     ResidentTest::TearDown();
   }
-  void run() {
-    rooftile_run* run = nullptr;
-    ok(rooftile_list_run(list_, &run));
-    finish(run);
-  }
+  void run() { ResidentTest::run(list_); }
   void start_new_list() {
     ok(rooftile_list_release(list_));
     ok(rooftile_list_create(context_, &list_));

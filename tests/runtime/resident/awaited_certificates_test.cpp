@@ -58,9 +58,7 @@ TEST_F(AwaitedCertificates, AListGetsTheCertifiedKernelAndLogsTheWait) {
     EXPECT_THAT(said_by([&] { add(list, product, operands); }), IsEmpty());
     for (const std::string& kernel : list_names().get(list)->list->kernels())
       EXPECT_EQ(kernel, wanted(p));
-    rooftile_run* run = nullptr;
-    ok(rooftile_list_run(list, &run));
-    finish(run);
+    run(list);
     download_c(product, operands.c);
     product.expect_right();
     ok(rooftile_list_release(list));

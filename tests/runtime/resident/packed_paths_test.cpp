@@ -190,9 +190,7 @@ TEST_F(PackedPaths, UnusedOperandsAreNotReadOnBuffersAndInLists) {
   ok(rooftile_list_create(context_, &list));
   ok(rooftile_list_gemm(list, &problem.args, &operands));
   ok(rooftile_buffer_upload(operands.c.buffer, 0, product.c_before.data(), c_bytes(product)));
-  rooftile_run* run = nullptr;
-  ok(rooftile_list_run(list, &run));
-  finish(run);
+  run(list);
   ok(rooftile_list_release(list));
   download_c(product, operands.c);
   product.expect_right();

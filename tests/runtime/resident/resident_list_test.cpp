@@ -19,11 +19,6 @@ class ResidentListTest : public ResidentTest {
     ok(rooftile_list_create(context_, &list));
     return list;
   }
-  static void run(rooftile_list* list) {
-    rooftile_run* run = nullptr;
-    ok(rooftile_list_run(list, &run));
-    finish(run);
-  }
   /// Adds x := alpha * x * one + beta * x, for one element each, so that the result depends on the
   /// order of steps.
   void add_step(rooftile_list* list, rooftile_buffer* x, rooftile_buffer* one, float alpha,

@@ -111,9 +111,7 @@ TEST_F(ResidentQuantized, ScalesThatAListUploadsAreCheckedBeforeEachRun) {
   spoil(scales);
   expect_refused(rooftile_list_run(list, nullptr));
   scales = product_.quantization.scales;
-  rooftile_run* run = nullptr;
-  ok(rooftile_list_run(list, &run));
-  finish(run);
+  run(list);
   ok(rooftile_list_release(list));
 }
 
