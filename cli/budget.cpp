@@ -6,8 +6,8 @@
 
 namespace rooftile {
 
-void add_budget(CLI::App& command, std::string& budget, const std::string& help) {
-  command.add_option("--budget", budget, help)
+CLI::Option* add_budget(CLI::App& command, std::string& budget, const std::string& help) {
+  return command.add_option("--budget", budget, help)
       ->type_name("TIME")
       ->check(CLI::Validator(
           [](const std::string& text) {

@@ -18,7 +18,7 @@ GgufBlock readable_block(const GgufFile& file, const GgufTensor& tensor) {
 }
 
 void refuse_as_output(const GgufFile& file, const std::string& output) {
-  std::error_code none;  // what does not exist is no such file
+  std::error_code none;  // An output that does not exist yet replaces nothing.
   if (std::filesystem::equivalent(file.name(), output, none))
     fail(ErrorCode::kInvalidArgument, "-o {}: the result would replace the GGUF file that is read",
          output);

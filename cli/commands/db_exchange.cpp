@@ -240,11 +240,8 @@ void add_exchange(CLI::App& db, const Globals& globals, Action& action) {
       "--certify", arguments.certify,
       "Then certify and time on this machine the kernels for its devices and drivers, in seconds, "
       "so that programs use them; `rooftile tune --refresh` does the same later");
-  importing
-      ->add_option(
-          "--budget", arguments.budget,
-          "Wall time of --certify for a device, calibration included: 60s, 3m (default 5m)")
-      ->type_name("TIME")
+  add_budget(*importing, arguments.budget,
+             "Wall time of --certify for a device, calibration included: 60s, 3m (default 5m)")
       ->needs("--certify");
   add_problem(*importing, arguments.problem,
               "The problem of T4 results that name none, as those of other tuners");
