@@ -18,13 +18,13 @@
 
 namespace rooftile {
 
-/// What a JsonValue is converted to.
+/// Types that a JsonValue converts to.
 template <typename T>
 concept JsonScalar = (std::is_arithmetic_v<T> && !std::same_as<T, char>) ||
                      std::same_as<T, std::string> || std::same_as<T, std::vector<double>>;
 
 /// Numbers are kept as in their text: unsigned without a sign, signed with one, double otherwise.
-/// What reads a value throws kInvalidArgument where it is of another type.
+/// Reading a value as another type than its own throws kInvalidArgument.
 class JsonValue {
  public:
   using Member = std::pair<std::string, JsonValue>;

@@ -73,7 +73,7 @@ Devices Context::Impl::devices_of(const GemmCall& call) const {
 std::span<const std::unique_ptr<OtherDevice>> Context::Impl::other_devices() try {
   const std::lock_guard lock(loading_others);
   if (!others_loaded) {
-    others.clear();  // What a lack of memory has left of an earlier attempt.
+    others.clear();  // An earlier attempt may have run out of memory halfway.
     const Enumeration present = enumerate_devices();
     for (TunedData& found :
          load_other_devices(data.file, wanted_device, device->profile(), present.devices)) {
