@@ -18,8 +18,8 @@ namespace rooftile {
 namespace {
 
 struct Setting {
-  std::string times, kernels, frozen, csv, dispatch;
-  std::vector<std::string> spaces;
+  std::string times, kernels, frozen, csv;
+  std::vector<std::string> spaces, dispatch;
   std::size_t splits = 100, known = 36, seeds = 5;
 };
 
@@ -105,38 +105,54 @@ void gain_of_a_budget(const Setting& setting, Curves& curves) {
     }
 }
 
-/// Results of bench_dispatch: how long the tiers take, and which one is faster.
-void tiers(const Setting& setting, Curves& curves, Probabilities& device_faster) {
-  struct Call {
-    double device, host, predicted_device, predicted_host;
-    double ratio_error() const {
-      return std::log(device / host * predicted_host / predicted_device);
-    }
-  };
+/// A call of bench_dispatch: how long the device and the host on one thread took, and would take.
+struct Call {
+  double device, host, predicted_device, predicted_host;
+
+  double device_error() const { return std::log(device / predicted_device); }
+  double host_error() const { return std::log(host / predicted_host); }
+  double ratio_error() const { return device_error() - host_error(); }
+};
+
+std::vector<Call> calls_of(const std::string& file) {
   std::vector<Call> calls;
-  for (const std::vector<std::string>& row : csv_rows(setting.dispatch)) {
+  for (const std::vector<std::string>& row : csv_rows(file)) {
     if (row.at(5).empty() || row.at(7).empty()) continue;
     const Call call = {std::stod(row.at(5)), std::stod(row.at(7)), std::stod(row.at(8)),
                        std::stod(row.at(10))};
     if (std::isfinite(call.predicted_device)) calls.push_back(call);
   }
-  for (std::size_t held = 0; held < calls.size(); ++held) {
+  return calls;
+}
+
+/// How long the tiers take, and which one is faster, in each run of bench_dispatch, from the errors
+/// of the predictions in the others.
+void tiers(const Setting& setting, Curves& curves, Probabilities& device_faster) {
+  if (setting.dispatch.size() < 2)
+    fail(ErrorCode::kInvalidArgument, "--dispatch takes two files or more; each is held out in turn");
+  std::vector<std::vector<Call>> runs;
+  for (const std::string& file : setting.dispatch) runs.push_back(calls_of(file));
+  for (std::size_t held = 0; held < runs.size(); ++held) {
     std::vector<double> device, host, ratio;
-    for (std::size_t i = 0; i < calls.size(); ++i) {
-      if (i == held) continue;
-      device.push_back(std::log(calls[i].device / calls[i].predicted_device));
-      host.push_back(std::log(calls[i].host / calls[i].predicted_host));
-      ratio.push_back(calls[i].ratio_error());
+    for (std::size_t i = 0; i < runs.size(); ++i)
+      for (const Call& call : i == held ? std::vector<Call>{} : runs[i]) {
+        device.push_back(call.device_error());
+        host.push_back(call.host_error());
+        ratio.push_back(call.ratio_error());
+      }
+    if (ratio.empty())
+      fail(ErrorCode::kInvalidArgument, "the other files than {} have no call with all times",
+           setting.dispatch[held]);
+    for (const Call& call : runs[held]) {
+      curves["time of a call on the device"].add(CalibrationCurve::Shape::kMiddle, device,
+                                                 call.device_error());
+      curves["time of a call on the host"].add(CalibrationCurve::Shape::kMiddle, host,
+                                               call.host_error());
+      const double wins = std::log(call.predicted_host / call.predicted_device);
+      const auto below = std::ranges::count_if(ratio, [&](double error) { return error < wins; });
+      device_faster.add((static_cast<double>(below) + 0.5) / (static_cast<double>(ratio.size()) + 1),
+                        call.device < call.host);
     }
-    const Call& one = calls[held];
-    curves["time of a call on the device"].add(CalibrationCurve::Shape::kMiddle, device,
-                                               std::log(one.device / one.predicted_device));
-    curves["time of a call on the host"].add(CalibrationCurve::Shape::kMiddle, host,
-                                             std::log(one.host / one.predicted_host));
-    const double wins = std::log(one.predicted_host / one.predicted_device);
-    const auto below = std::ranges::count_if(ratio, [&](double error) { return error < wins; });
-    device_faster.add((static_cast<double>(below) + 0.5) / (static_cast<double>(ratio.size()) + 1),
-                      one.device < one.host);
   }
 }
 
@@ -162,14 +178,15 @@ int main(int argc, char** argv) {
   app.footer(
       "Example: bench_forecast --times bench/results/lavapipe-untuned.csv --kernels "
       "bench/results/lavapipe-untuned-kernels.csv --rates bench/results/lavapipe-untuned-rates.csv "
-      "--spaces bench/replay/*-22.csv --dispatch dispatch.csv");
+      "--spaces bench/replay/*-22.csv --dispatch dispatch-1.csv dispatch-2.csv");
   Setting setting;
   CLI::Option* const times = app.add_option("--times", setting.times, "As of bench_regret");
   CLI::Option* const kernels = app.add_option("--kernels", setting.kernels, "As of bench_regret");
   CLI::Option* const rates = app.add_option("--rates", setting.frozen, "As of bench_regret");
   times->needs(kernels, rates);
   app.add_option("--spaces", setting.spaces, "Frozen spaces, as of bench_search");
-  app.add_option("--dispatch", setting.dispatch, "Results of bench_dispatch --csv");
+  app.add_option("--dispatch", setting.dispatch,
+                 "Results of bench_dispatch --csv, of two runs or more");
   app.add_option("--splits", setting.splits, "Random splits of known and held-out problems (100)")
       ->check(CLI::Range(1, 10'000));
   app.add_option("--known", setting.known, "Known problems of a class (36)")

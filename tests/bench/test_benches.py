@@ -230,18 +230,21 @@ def test_bench_regret_compares_claims_with_held_out_problems(databases):
 
 def test_bench_forecast_scores_every_forecast(tmp_path):
     results = REPLAY.parent / "results"
-    (tmp_path / "dispatch.csv").write_text("\n".join(
-        ["header"] + [f"1,1,1,n,n,{100 + i},90,{110 - i},{101 + i % 3},90,{108 - i % 2}" for i in range(20)]))
+    for name, slower in ("quick.csv", 1), ("slow.csv", 5):  # The device of the second takes five times as long as predicted.
+        (tmp_path / name).write_text("\n".join(
+            ["header"] + [f"1,1,1,n,n,{slower * (100 + i)},90,{110 - i},{101 + i % 3},90,{108 - i % 2}" for i in range(20)]))
     text = run(tmp_path, "bench_forecast", "--times", results / "lavapipe-untuned.csv", "--kernels",
                results / "lavapipe-untuned-kernels.csv", "--rates", results / "lavapipe-untuned-rates.csv", "--splits", 1, "--known", 8,
-               "--spaces", REPLAY / "square-22.csv", REPLAY / "deep-22.csv", "--seeds", 1, "--dispatch", "dispatch.csv", "--csv", "curves.csv")
+               "--spaces", REPLAY / "square-22.csv", REPLAY / "deep-22.csv", "--seeds", 1, "--dispatch", "quick.csv", "slow.csv", "--csv", "curves.csv")
     rows = [line.split(",") for line in (tmp_path / "curves.csv").read_text().splitlines()[1:]]
     intervals = ["gain of twice the candidates", "regret of an untuned problem", "time of a call on the device",
                  "time of a call on the host", "time of a call's kernel"]
     for forecast in intervals:
         assert [row[1] for row in rows if row[0] == forecast] == ["0.5", "0.6", "0.7", "0.8", "0.9", "0.95"], text
         assert re.search(rf"^{forecast} +\d+( +[\d.]+ %){{6}}$", text, re.MULTILINE), text
-    assert sum(int(row[4]) for row in rows if row[0].startswith("the device is faster")) == 20, text
+    assert sum(int(row[4]) for row in rows if row[0].startswith("the device is faster")) == 40, text
+    held = {row[0]: row[2] for row in rows if row[1] == "0.5"}
+    assert held["time of a call on the device"] == "0.0000" < held["time of a call on the host"], text  # Neither run foretells the other.
 
 
 def test_every_case_of_bench_model_runs(databases):
