@@ -136,6 +136,14 @@ TEST_F(WorkerProcessTest, AnInvalidReplyEndsTheWorker) {
   EXPECT_EQ(worker.pid(), 0);
 }
 
+TEST(WorkerReplies, ATimeBelowZeroIsRefused) {
+  const Json good = to_json(TimeReply{.hash = "x", .kernel_ns = {1, 0}, .pack_ns = 2, .compile_ns = 3});
+  EXPECT_THAT(time_reply_from_json(good).kernel_ns, ::testing::ElementsAre(1, 0));
+  const TimeReply bad[] = {
+      {.kernel_ns = {1, -1}}, {.pack_ns = -1}, {.compile_ns = -1}, {.estimate_ns = -1}};
+  for (const TimeReply& reply : bad) EXPECT_THROW(time_reply_from_json(to_json(reply)), Error);
+}
+
 TEST_F(WorkerProcessTest, StopInterrupts) {
   WorkerProcess worker(script("read a; exec sleep 1000"), {{"operation", "open"}});
   stop_ = true;

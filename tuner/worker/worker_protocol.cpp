@@ -19,6 +19,17 @@ double or_infinity(const Json& json) {
   return json.is_null() ? std::numeric_limits<double>::infinity() : json.get<double>();
 }
 
+double checked_ns(const Json& json) {
+  const double ns = json.get<double>();
+  if (!(ns >= 0)) fail(ErrorCode::kInvalidArgument, "a worker states a time of {} ns", ns);
+  return ns;
+}
+std::vector<double> all_ns(const Json& json) {
+  std::vector<double> all;
+  for (const Json& ns : json) all.push_back(checked_ns(ns));
+  return all;
+}
+
 }  // namespace
 
 Json to_json(const Problem& p) {
@@ -118,12 +129,12 @@ Json to_json(const TimeReply& r) {
 TimeReply time_reply_from_json(const Json& json) {
   const Json& dropped = json.at("dropped_reason");
   return {.hash = json.at("hash"),
-          .kernel_ns = json.at("kernel_ns"),
-          .pack_ns = json.at("pack_ns"),
+          .kernel_ns = all_ns(json.at("kernel_ns")),
+          .pack_ns = checked_ns(json.at("pack_ns")),
           .retaken = whole(json, "retaken"),
           .noisy = whole(json, "noisy"),
-          .compile_ns = json.at("compile_ns"),
-          .estimate_ns = json.at("estimate_ns"),
+          .compile_ns = checked_ns(json.at("compile_ns")),
+          .estimate_ns = checked_ns(json.at("estimate_ns")),
           .statistics = parse_statistics(json.at("statistics").dump()),
           .dropped_reason =
               dropped.is_null() ? std::nullopt : std::optional(dropped.get<std::string>())};
