@@ -3,43 +3,31 @@
 // run because threads take turns.
 #pragma once
 
-#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <string>
-#include <vector>
 
 namespace rooftile {
 
-/// The call stacks of one kind of moment, in memory that this process shares with processes that
-/// it forks later. One object at a time. Thread-safe.
+/// The call stacks of one kind of moment that were tried, in memory that this process shares with
+/// processes that it forks later. A stack is known by its return addresses from the moment's caller
+/// on. One object at a time. Thread-safe.
 class CallStacks {
  public:
-  struct Stack {
-    std::uint64_t hash = 0;        ///< Of the return addresses from the caller on.
-    const void* caller = nullptr;  ///< Code that the moment returns to.
-  };
-
-  CallStacks();
+  /// Of `one_in` stacks one counts, chosen by its addresses, which differ in each process that is
+  /// started anew. 1: every stack counts.
+  explicit CallStacks(std::uint32_t one_in);
   ~CallStacks();
   CallStacks(const CallStacks&) = delete;
   CallStacks& operator=(const CallStacks&) = delete;
 
-  /// Lets meets() note every stack from now on, and never return true.
-  void note_all();
-  /// Stacks noted so far.
-  std::vector<Stack> noted() const;
+  /// Lets meets() return true once more, and writes that stack as text to the file.
+  void try_next(const std::string& file);
+  bool has_met() const;       ///< Since try_next(); in any of the processes.
+  std::size_t tried() const;  ///< Number of stacks.
 
-  /// Which stacks meets() looks at: those that return to the awaited caller, or, as when they are
-  /// noted, all. That slows a program down, and a slow program may take other ways.
-  enum class Walk : std::uint8_t { kFew, kAll };
-  /// Lets meets() wait for this stack from now on. The first time, it writes the stack as text to
-  /// the file.
-  void wait_for(Stack stack, const std::string& file, Walk walk);
-  bool has_met() const;  ///< Since wait_for(); in any of the processes.
-
-  /// Called at a moment by a function that returns to `caller`: whether its stack is the one that
-  /// wait_for() names, which is true once.
+  /// Called at a moment by a function that returns to `caller`: whether its stack counts, was not
+  /// tried before, and is the first such one since try_next(). It has been tried then.
   bool meets(const void* caller);
 
  private:

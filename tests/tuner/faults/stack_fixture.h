@@ -25,26 +25,21 @@ class TuneStacks : public TuneFaults {
   /// Whether the moment that returns to `caller` is the one that fails.
   static bool meets(const void* caller) { return stacks_->meets(caller); }
 
-  /// Lets the fault happen at the first moment of each stack, in a process of its own that calls
-  /// body() and ends with what it returns: 0, kRefused or 1. What the file holds must be sound
-  /// behind each, and the next run must go on.
-  void try_each(const std::function<int()>& body) {
-    stacks_ = std::make_unique<CallStacks>();
+  /// Lets the fault happen at the first moment of a stack that was not tried before, in a process
+  /// of its own that calls body() and ends with what it returns: 0, kRefused or 1. What the file
+  /// holds must be sound behind it, and the next run must go on. So on with the other stacks, or
+  /// with one in `one_in` of them, until processes meet no further one.
+  void try_each(std::uint32_t one_in, const std::function<int()>& body) {
+    stacks_ = std::make_unique<CallStacks>(every_point() ? 1 : one_in);
     // Workers that stay behind become children of this process.
     ASSERT_EQ(::prctl(PR_SET_CHILD_SUBREAPER, 1), 0);
-    note_stacks(body);
-    ASSERT_FALSE(HasFailure());
-    const std::vector<CallStacks::Stack> stacks = stacks_->noted();
-    for (const long point : points(static_cast<long>(stacks.size()), kPoints)) {
-      const CallStacks::Stack& stack = stacks[static_cast<std::size_t>(point)];
-      // Which stacks a run has depends on the times of its threads.
-      for (int attempt = 0; attempt == 0 || (attempt < kAttempts && !stacks_->has_met()); ++attempt)
-        try_one(stack, attempt == 0 ? CallStacks::Walk::kFew : CallStacks::Walk::kAll, body);
-      not_met_ += stacks_->has_met() ? 0 : 1;
-    }
-    std::printf(
-        "%d ended the run with an error, %d nothing; %d did not occur again in %d runs each\n",
-        ends_[kRefused], ends_[0], not_met_, kAttempts);
+    // Which stacks a run has depends on the times of its threads.
+    for (int quiet = 0; quiet < (every_point() ? kQuietRuns : 1) && !HasFailure();)
+      quiet = try_next(body) ? 0 : quiet + 1;
+    std::printf("%zu call stacks tried, %s: %d ended the run with an error, %d did not\n",
+                stacks_->tried(), every_point() ? "none skipped" : "a sample", ends_[kRefused],
+                ends_[0]);
+    EXPECT_GT(stacks_->tried(), 0);
   }
 
  private:
@@ -58,36 +53,24 @@ class TuneStacks : public TuneFaults {
     return child.wait();
   }
 
-  /// Notes the stacks of whole runs, until some runs in turn have no new one.
-  void note_stacks(const std::function<int()>& body) {
-    const int quiet_runs = every_point() ? kQuietRuns : 0;
-    std::size_t known = 0;
-    int runs = 0;
-    for (int quiet = -1; quiet < quiet_runs; ++runs) {
-      make_database();
-      stacks_->note_all();
-      ASSERT_EQ(end_of(body), 0);
-      const std::size_t now = stacks_->noted().size();
-      quiet = now == known ? quiet + 1 : 0;
-      known = now;
-    }
-    read_notes();
-    std::printf("%zu call stacks in %d runs\n", known, runs);
-  }
-
-  void try_one(CallStacks::Stack stack, CallStacks::Walk walk, const std::function<int()>& body) {
+  /// Whether there was a stack to try.
+  bool try_next(const std::function<int()>& body) {
     make_database();
-    stacks_->wait_for(stack, stack_text_.string(), walk);
+    stacks_->try_next(stack_text_.string());
     const int end = end_of(body);
     read_notes();
-    EXPECT_THAT(end, ::testing::AnyOf(0, kRefused)) << stack_text();
     while (::wait(nullptr) > 0) {  // until the last worker has ended
     }
-    if (!stacks_->has_met()) return;
+    if (!stacks_->has_met()) {
+      EXPECT_EQ(end, 0);
+      return false;
+    }
+    EXPECT_THAT(end, ::testing::AnyOf(0, kRefused)) << stack_text();
     ++ends_[end];
     expect_nothing_lost();
     run();
     expect_nothing_lost();
+    return true;
   }
 
   /// The stack that was met last, for addr2line.
@@ -96,12 +79,10 @@ class TuneStacks : public TuneFaults {
     return {std::istreambuf_iterator<char>(file), {}};
   }
 
-  static constexpr int kPoints = 10;  // in a test of a sample
-  static constexpr int kQuietRuns = 5, kAttempts = 30;
+  static constexpr int kQuietRuns = 20;
   static inline std::unique_ptr<CallStacks> stacks_;
   const std::filesystem::path stack_text_ = folder_ / "stack";
   std::map<int, int> ends_;
-  int not_met_ = 0;
 };
 
 }  // namespace rooftile
