@@ -67,23 +67,8 @@ class TuneFaults : public ::testing::Test {
     for (std::string line; std::getline(lines, line);) finished_.insert(line);
     std::filesystem::remove(noted_);
   }
+  /// Whether a schedule tries each of its points, or a sample of them.
   static bool every_point() { return std::getenv("ROOFTILE_EVERY_POINT") != nullptr; }
-  /// Which of `count` points a test tries: the first of each of `most` equal parts and one that is
-  /// drawn, or all with $ROOFTILE_EVERY_POINT. Prints their number.
-  static std::vector<long> points(long count, int most) {
-    std::vector<long> chosen;
-    Random random(static_cast<std::uint64_t>(count));
-    const bool all = every_point() || count <= 2 * most;
-    const long parts = all ? count : most;
-    for (long i = 0; i < parts; ++i) {
-      const long first = count * i / parts, size = count * (i + 1) / parts - first;
-      chosen.push_back(first);
-      if (!all)
-        chosen.push_back(first + static_cast<long>(random.below(static_cast<std::uint64_t>(size))));
-    }
-    std::printf("%zu of %ld points are tried\n", chosen.size(), count);
-    return chosen;
-  }
   /// The file is sound, nothing was set aside, and what was said to be finished has a winner.
   void expect_nothing_lost() {
     const Store store(file_);
