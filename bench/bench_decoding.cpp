@@ -32,14 +32,14 @@ struct Part {
 };
 
 /// Every workgroup multiplies with the rows of the first one, which lie in the caches.
-const Edit kFirstRows = {"clamp_index(column + column_offset(j), n - 1)",
-                         "clamp_index(column % TILE_N + column_offset(j), n - 1)"};
+const Edit kFirstRows = {"void begin_row(uint j, uint column) {",
+                         "void begin_row(uint j, uint column) {\n  column %= TILE_N;"};
 /// Every value is the word that holds it, as a float: all bytes are read, and none is taken apart.
 const std::vector<Edit> kWordsAsFloats = {
     {"uint group_word(uint low, uint high, uint first, uint g, uint w) {",
      "uint group_word(uint low, uint high, uint first, uint g, uint w) {\n  return low ^ high;"},
-    {"float bits_minus_zero_point(uint word, uint bit, uint bits) {",
-     "float bits_minus_zero_point(uint word, uint bit, uint bits) {\n  return "
+    {"float bits_minus_zero_point(uint word, uint bit, uint bits, uint flipped) {",
+     "float bits_minus_zero_point(uint word, uint bit, uint bits, uint flipped) {\n  return "
      "uintBitsToFloat(word);"},
     {"return value - b_zero_point[j][u / STEPS_PER_SCALE];", "return value;"}};
 const Edit kNoA = {"product(a_at(i, s * STEPS_PER_SCALE + u), b)", "b"};

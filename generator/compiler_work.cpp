@@ -20,7 +20,8 @@ double products(const Variant& v, const Signature& s) {
     const double m = whole ? v.tile_m : v.subgroup_m, n = whole ? v.tile_n : v.subgroup_n;
     return m / v.matrix_m * n / v.matrix_n * v.tile_k / v.matrix_k;
   }
-  const double sums = static_cast<double>(v.reg_m) * v.reg_n / vector_width_c(v, s);
+  const int columns = loops_over_columns(v, s) ? 1 : v.reg_n;
+  const double sums = static_cast<double>(v.reg_m) * columns / vector_width_c(v, s);
   return sums * (v.unroll_k + (has_tail(v) ? tail_k(v, s) : 0));
 }
 

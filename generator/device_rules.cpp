@@ -51,12 +51,18 @@ Types least_types(const Variant& v) {
 constexpr int kMostLiveBroadcast = 1024;
 // Words of a quantised B hold several values, and windows of blocks are held one column at a time
 // (a rule of the signature for others).
-constexpr int kMostLiveVector = 650;
+constexpr int kMostLiveVector = 650, kMostLiveInLoop = 1100;
+
+/// The fewest values that an invocation holds, over all types.
+int least_live_values(const Variant& v) {
+  return live_values(v, may_loop_over_columns(v) ? 1 : v.reg_n);
+}
 
 int most_live_values(const Variant& v) {
-  return is(v, Family::kBroadcast) ? kMostLiveBroadcast
-         : is(v, Family::kVector)  ? kMostLiveVector
-                                   : kMostLiveRegister;
+  return is(v, Family::kBroadcast)  ? kMostLiveBroadcast
+         : may_loop_over_columns(v) ? kMostLiveInLoop
+         : is(v, Family::kVector)   ? kMostLiveVector
+                                    : kMostLiveRegister;
 }
 
 constexpr int kMostSlices = 256;
@@ -401,9 +407,10 @@ constexpr std::array kDeviceRules = {
     DeviceRule{
         "an invocation would hold too many values: reg_m * reg_n + unroll_k * (reg_m + "
         "reg_n) must not exceed 1024 for broadcast, 650 for vector, 320 for the others (tiled with "
-        "unroll_k 1)",
-        [](const Variant& v, const Limits&) { return live_values(v) <= most_live_values(v); },
-        [](const Variant& v, const Limits&) { return fmt::format("{}", live_values(v)); }},
+        "unroll_k 1); reg_m * reg_n + unroll_k * (reg_m + 1) must not exceed 1100 for vector where "
+        "reg_n is 8 or more",
+        [](const Variant& v, const Limits&) { return least_live_values(v) <= most_live_values(v); },
+        [](const Variant& v, const Limits&) { return fmt::format("{}", least_live_values(v)); }},
     DeviceRule{"push constants exceed the device's limit",
                [](const Variant&, const Limits& d) {
                  return sizeof(GemmPushConstants) + sizeof(EpiloguePushConstants) <=

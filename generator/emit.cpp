@@ -126,6 +126,7 @@ Defines gemm_defines(const Variant& v, const Signature& s) {
   if (v.family == Family::kVector) {
     add(defines, "TILE_K", v.tile_k);
     add(defines, "K_FASTEST", k_fastest(v, s) ? 1 : 0);
+    if (loops_over_columns(v, s)) add(defines, "LOOP_OVER_COLUMNS", 1);
   }
   if (v.family == Family::kTiled) {
     add(defines, "TILE_K", v.tile_k);

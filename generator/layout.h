@@ -46,12 +46,17 @@ inline bool has_k_tiles(const Variant& v) { return nests_k_loop(v) || v.family =
 /// Depth of one iteration of the loop over k: k must be a multiple of it where nothing is masked.
 inline int k_step(const Variant& v) { return has_k_tiles(v) ? v.tile_k : v.unroll_k; }
 
+/// Whether a vector kernel takes the columns of a quantised B in a loop: so many that their
+/// unrolled text would be long, and one column's values are all that it holds of B.
+inline bool may_loop_over_columns(const Variant& v) {
+  return v.family == Family::kVector && v.reg_n >= 8;
+}
 /// Number of values that an invocation of a register kernel holds at once: its sums and the
-/// fragments of one trip.
-inline int live_values(const Variant& v) {
+/// fragments of one trip, in which B has so many columns.
+inline int live_values(const Variant& v, int columns) {
   if (v.family == Family::kMatrix) return 0;  // fragments have a rule of their own
   const int depth = v.family == Family::kTiled ? 1 : v.unroll_k;
-  return v.reg_m * v.reg_n + depth * (v.reg_m + v.reg_n);
+  return v.reg_m * v.reg_n + depth * (v.reg_m + columns);
 }
 /// The most of them for register kernels.
 inline constexpr int kMostLiveRegister = 320;
@@ -85,9 +90,12 @@ inline std::int64_t k_slices_of(const Variant& v, std::int64_t k) {
 inline bool reads_quantized(const Variant& v, const Signature& s) {
   return quantized(s.types) && v.packed_b == Packed::kNo;
 }
-/// Elements of a window: the fewest blocks that are whole words, or half a block of Q6_K
-/// (templates/load/block_window.glsl). 0 for formats that are read otherwise.
-inline int window_of(BlockFormat format) {
+inline bool loops_over_columns(const Variant& v, const Signature& s) {
+  return reads_quantized(v, s) && may_loop_over_columns(v);
+}
+/// Elements of the fewest blocks that are whole words, or of half a block of Q6_K. 0 for formats
+/// that are not read by windows (templates/load/block_window.glsl).
+inline int least_window(BlockFormat format) {
   switch (format) {
     case BlockFormat::kQ4_0:
     case BlockFormat::kQ5_0:
@@ -105,16 +113,22 @@ inline int whole_vectors(BlockFormat format) {
   const BlockLayout& layout = layout_of(format);
   return 16 / std::gcd(16, layout.bytes) * layout.elements;
 }
+/// Elements of a window: of whole vectors where a trip takes these, else the least. 0 for formats
+/// that are not read by windows.
+inline int window_of(const Variant& v, BlockFormat format) {
+  const int least = least_window(format);
+  return least > 0 && v.unroll_k % whole_vectors(format) == 0 ? whole_vectors(format) : least;
+}
 /// Words of a quantised B that one load takes. Blocks that are no whole vectors are read by vectors
 /// where a trip takes whole windows.
 inline int words_width(const Variant& v, const Types& t) {
   if (nests_k_loop(v) || v.packed_b == Packed::kYes || v.vector_width_b != 4) return 1;
-  const int window = window_of(t.b.format);
+  const int window = least_window(t.b.format);
   return window == 0 || v.unroll_k % window == 0 ? 4 : 1;
 }
 /// Whether the kernel reads a quantised B by windows.
 inline bool reads_windows(const Variant& v, const Types& t) {
-  return window_of(t.b.format) > 0 && words_width(v, t) == 4;
+  return least_window(t.b.format) > 0 && words_width(v, t) == 4;
 }
 /// Values in a 32-bit word of a quantised B with separate scales.
 inline int values_per_word(const Types& t) { return 32 / t.b.bits; }
@@ -127,7 +141,7 @@ inline constexpr int kMatrixQuad = 4;
 /// Values of a quantised B that one load takes.
 inline int load_values(const Variant& v, const Types& t) {
   if (!has_block_format(t)) return values_per_word(t) * words_width(v, t);
-  if (reads_windows(v, t)) return window_of(t.b.format);
+  if (reads_windows(v, t)) return window_of(v, t.b.format);
   return v.family == Family::kMatrix ? kMatrixQuad : kGroup;
 }
 
@@ -161,7 +175,7 @@ inline int vector_width_c(const Variant& v, const Signature& s) {
 inline int tail_k(const Variant& v, const Signature& s) {
   if (v.stage == Stage::kSubgroup) return v.unroll_k;  // lanes share whole groups of packed A
   if (reads_quantized(v, s))
-    return reads_windows(v, s.types) ? window_of(s.types.b.format) : least_values(s.types);
+    return reads_windows(v, s.types) ? window_of(v, s.types.b.format) : least_values(s.types);
   const bool a_along_k = v.packed_a == Packed::kYes || s.trans_a == Transpose::kNo;
   const bool b_along_k = v.packed_b == Packed::kNo && s.trans_b == Transpose::kYes;
   return std::max(a_along_k ? load_width_a(v, s) : 1, b_along_k ? load_width_b(v, s) : 1);

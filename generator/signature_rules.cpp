@@ -123,8 +123,10 @@ constexpr std::array kSignatureRules = {
     SignatureRule{"an invocation would hold too many values: reg_m * reg_n + unroll_k * (reg_m + "
                   "reg_n) must not exceed 320 for vector kernels of a B that is not quantised",
                   [](const TypedKernel& c) {
-                    return c.v.family != Family::kVector || quantized(c.s.types) ||
-                           live_values(c.v) <= kMostLiveRegister;
+                    return c.v.family != Family::kVector ||
+                           (may_loop_over_columns(c.v) ? loops_over_columns(c.v, c.s)
+                                                       : quantized(c.s.types)) ||
+                           live_values(c.v, c.v.reg_n) <= kMostLiveRegister;
                   }},
     SignatureRule{"tiles exceed the device's shared memory",
                   [](const TypedKernel& c) {

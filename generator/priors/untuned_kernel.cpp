@@ -9,6 +9,7 @@
 #include "core/groups.h"
 #include "core/round.h"
 #include "generator/family_defaults.h"
+#include "generator/layout.h"
 #include "generator/space.h"
 
 namespace rooftile {
@@ -125,10 +126,13 @@ std::vector<Prior> untuned_kernels(const DeviceProfile& device, const DeviceLimi
     if (std::ranges::none_of(kernels, same)) kernels.push_back({v, source});
     return true;
   };
-  // Where vectors do not divide an operand's rows each element is loaded alone.
+  // Where vectors do not divide an operand's rows each element is loaded alone. A kernel that reads
+  // windows is good at nothing else: other lines are for the rows that windows do not divide.
   const auto add_with_legal_loads = [&](Variant v, const std::string& source) {
     const int width_a = v.vector_width_a, width_b = v.vector_width_b;
+    const bool windows = quantized(p.types) && reads_windows(v, p.types);
     for (const auto& [a, b] : {std::pair{width_a, width_b}, {width_a, 1}, {1, width_b}, {1, 1}}) {
+      if (windows && b != width_b) continue;
       v.vector_width_a = a;
       v.vector_width_b = b;
       if (add(v, source)) return;

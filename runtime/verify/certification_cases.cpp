@@ -33,7 +33,7 @@ std::int64_t batch_stride(std::int64_t span, std::int64_t step) { return round_u
 /// legal.
 std::int64_t whole_windows(const Variant& v, const Types& t, std::int64_t k, std::size_t turn) {
   if (!reads_windows(v, t)) return k;
-  return round_up(k, turn % 2 == 0 ? whole_vectors(t.b.format) : window_of(t.b.format)) -
+  return round_up(k, turn % 2 == 0 ? whole_vectors(t.b.format) : window_of(v, t.b.format)) -
          static_cast<std::int64_t>(turn % 32);
 }
 

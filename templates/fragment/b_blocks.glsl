@@ -1,23 +1,30 @@
 // B is stored in blocks: a load takes groups along k of one column of op(B). Values are unpacked
 // where they are multiplied, and scales are applied to the sums over the steps that share them
-// (fragment/multiply_quantized.glsl). A minimum is a zero point in units of its scale. VECTOR_C is ELEMENT. Sizes along k are powers of two,
-// and a split of k begins at a multiple of a trip.
+// (fragment/multiply_quantized.glsl). A minimum is a zero point in units of its scale. VECTOR_C is
+// ELEMENT. Sizes along k are powers of two, and a split of k begins at a multiple of a trip.
 #define GROUPS_TOGETHER (UNROLL_K / 16)
 #include "load/blocks.glsl"
+#include "fragment/held_columns.glsl"
 
 // Steps of an iteration that share a scale.
 const uint STEPS_PER_SCALE =
     UNROLL_K < 16 * GROUPS_PER_SCALE ? UNROLL_K : 16 * GROUPS_PER_SCALE;
-uint b_row[REG_N];  // first byte of each row of B as stored
-uint b_first_step;  // the invocation's first step of k in these rows
-uvec4 b_values[REG_N][UNROLL_K / 16];
-float b_scale[REG_N][UNROLL_K / STEPS_PER_SCALE], b_zero_point[REG_N][UNROLL_K / STEPS_PER_SCALE];
+uint b_row[HELD_COLUMNS];  // first byte of each row of B as stored
+uint b_first_step;         // the invocation's first step of k in these rows
+// Values that are whole bytes, or halves of one, are taken from a window's words as they lie in the
+// file, the others from words of the same group.
+#define AS_STORED (WINDOWS && (BLOCK_FORMAT == 1 || BLOCK_FORMAT == 3))
+#if AS_STORED
+uint b_words[UNROLL_K / WINDOW][WINDOW_WORDS];  // of one column
+#else
+uvec4 b_values[HELD_COLUMNS][UNROLL_K / 16];
+#endif
+float b_scale[HELD_COLUMNS][UNROLL_K / STEPS_PER_SCALE],
+    b_zero_point[HELD_COLUMNS][UNROLL_K / STEPS_PER_SCALE];
 
-void begin_b(uint column) {
-  b_first_step = offset_b % ldb + first_step;
-  [[unroll]] for (uint j = 0; j < REG_N; ++j)
-    b_row[j] = (offset_b / ldb + clamp_index(column + column_offset(j), n - 1)) * (ldb / BLOCK) *
-               BLOCK_BYTES;
+void begin_rows() { b_first_step = offset_b % ldb + first_step; }
+void begin_row(uint j, uint column) {
+  b_row[j] = (offset_b / ldb + clamp_index(column, n - 1)) * (ldb / BLOCK) * BLOCK_BYTES;
 }
 
 // Takes a scale and a minimum as the s-th scale and zero point of a column. A value that makes an
@@ -56,10 +63,12 @@ uint other_half(uint g) { return 0; }
 // Takes `groups` groups and their scales as those of a trip from the first_of_trip-th on. The first one
 // is group `first` of the block at byte `base`.
 void load_groups(uint j, uint first_of_trip, uint groups, uint base, uint first) {
+#if !AS_STORED
   [[unroll]] for (uint g = 0; g < groups; ++g)
     if (bytes_of_group(g) == g)
       b_values[j][first_of_trip + g] =
           group_values(base, g / GROUPS * BLOCK_BYTES, first, g % GROUPS);
+#endif
   [[unroll]] for (uint s = 0; s < groups * 16 / STEPS_PER_SCALE; ++s) {
     const uint g = s * STEPS_PER_SCALE / 16;
     const uint mask = put_scale(j, first_of_trip * 16 / STEPS_PER_SCALE + s,
@@ -71,32 +80,29 @@ void load_groups(uint j, uint first_of_trip, uint groups, uint base, uint first)
   }
 }
 
+// load_column() takes `steps` steps from k0 on: those of a trip, or TAIL_K.
 #if WINDOWS
-// One column after the other is read and multiplied, so that the registers of one hold its window.
-#define BY_COLUMNS 1
-uint b_step;
-void load_b(uint k0) { b_step = b_first_step + k0; }
+// So that the registers of one column hold its window.
+#define COLUMN_BY_COLUMN 1
 // The tail is one window. Values beyond k in its last block are multiplied by zeros of A, so they may
 // be anything.
-void load_b_tail(uint k0) { load_b(k0); }
-void load_column(uint j, uint steps) {
+void load_column(uint j, uint k0, uint steps) {
   [[unroll]] for (uint w = 0; w < steps / WINDOW; ++w) {
-    load_window(b_row[j], b_step + w * WINDOW);
+    load_window(b_row[j], b_first_step + k0 + w * WINDOW);
+#if AS_STORED
+    [[unroll]] for (uint i = 0; i < WINDOW_WORDS; ++i) b_words[w][i] = window[i];
+#endif
     load_groups(j, w * WINDOW / 16, WINDOW / 16, 0, 0);
   }
 }
 #else
-void load_b(uint k0) {
-  const uint step = b_first_step + k0;
-  [[unroll]] for (uint j = 0; j < REG_N; ++j)
-    load_groups(j, 0, UNROLL_K / 16, b_row[j] + first_block(step), first_group(step));
-}
-
-// TAIL_K steps from k0 on, which are one group, at any place of a trip. Values beyond k in a row's
-// last block are multiplied by zeros of A, so they may be anything.
-void load_b_tail(uint k0) {
+// The tail is one group, at any place of a trip. Values beyond k in a row's last block are
+// multiplied by zeros of A, so they may be anything.
+void load_column(uint j, uint k0, uint steps) {
   const uint step = b_first_step + k0, block = first_block(step), group = step % BLOCK / 16;
-  [[unroll]] for (uint j = 0; j < REG_N; ++j) {
+  if (steps == UNROLL_K) {
+    load_groups(j, 0, UNROLL_K / 16, b_row[j] + block, first_group(step));
+  } else {
     [[unroll]] for (uint w = 0; w < 4; ++w)
       b_values[j][0][w] = group_values_word(b_row[j], block, group, w);
     b_values[j][0] &= put_scale(j, 0, group_scale(b_row[j], block, group, 0));
@@ -105,9 +111,17 @@ void load_b_tail(uint k0) {
 #endif
 
 float b_value(uint u, uint j) {
+#if AS_STORED
+  const uint bits = BLOCK_FORMAT == 1 ? 4 : 8;
+  const uint byte = u % WINDOW / BLOCK * BLOCK_BYTES + 2 + u % BLOCK % (BLOCK * bits / 8);
+  const uint bit = byte % 4 * 8 + u % BLOCK / (BLOCK * bits / 8) * 4;
+  // Q8_0 has a sign.
+  return bits_minus_zero_point(b_words[u / WINDOW][byte / 4], bit, bits,
+                               BLOCK_FORMAT == 3 ? ZERO_POINT : 0);
+#else
   const uint word = b_values[j][bytes_of_group(u / 16)][u / 4 % 4];
 #if HALF_BYTES
-  const float value = bits_minus_zero_point(word, u % 4 * 8 + half_of_group(u / 16) * 4, 4);
+  const float value = bits_minus_zero_point(word, u % 4 * 8 + half_of_group(u / 16) * 4, 4, 0);
 #else
   const float value = value_minus_zero_point(word, u % 4);
 #endif
@@ -115,5 +129,6 @@ float b_value(uint u, uint j) {
   return value - b_zero_point[j][u / STEPS_PER_SCALE];
 #else
   return value;
+#endif
 #endif
 }

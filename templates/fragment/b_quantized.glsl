@@ -3,52 +3,43 @@
 // (fragment/multiply_quantized.glsl). VECTOR_C is ELEMENT. Sizes along k are powers of two, and a
 // split of k begins at a multiple of a trip.
 #include "load/quantized.glsl"
+#include "fragment/held_columns.glsl"
 
 // Steps of an iteration that share a scale.
 const uint STEPS_PER_SCALE = UNROLL_K < QUANT_BLOCK ? UNROLL_K : QUANT_BLOCK;
 const uint VALUES_PER_LOAD = VALUES_PER_WORD * WORD_VECTOR_WIDTH;
 // Of each row of B as stored: the addresses of its words at the invocation's first step of k, in
 // loads; of its first scale; and of its first zero point.
-uint b_address[REG_N], b_scale_row[REG_N], b_zero_point_row[REG_N];
+uint b_address[HELD_COLUMNS], b_scale_row[HELD_COLUMNS], b_zero_point_row[HELD_COLUMNS];
 uint b_first_step;  // the invocation's first step of k in these rows
-WORD_VECTOR b_words[REG_N][UNROLL_K / VALUES_PER_LOAD];
-float b_scale[REG_N][UNROLL_K / STEPS_PER_SCALE], b_zero_point[REG_N][UNROLL_K / STEPS_PER_SCALE];
+WORD_VECTOR b_words[HELD_COLUMNS][UNROLL_K / VALUES_PER_LOAD];
+float b_scale[HELD_COLUMNS][UNROLL_K / STEPS_PER_SCALE],
+    b_zero_point[HELD_COLUMNS][UNROLL_K / STEPS_PER_SCALE];
 
-void begin_b(uint column) {
-  const uint blocks = ldb / QUANT_BLOCK;
-  b_first_step = offset_b % ldb + first_step;
-  [[unroll]] for (uint j = 0; j < REG_N; ++j) {
-    const uint row = offset_b / ldb + clamp_index(column + column_offset(j), n - 1);
-    b_address[j] = (row * ldb + b_first_step) / VALUES_PER_LOAD;
-    b_scale_row[j] = row * blocks;
-    b_zero_point_row[j] = zero_point_row(row, blocks);
-  }
+void begin_rows() { b_first_step = offset_b % ldb + first_step; }
+void begin_row(uint j, uint column) {
+  const uint row = offset_b / ldb + clamp_index(column, n - 1), blocks = ldb / QUANT_BLOCK;
+  b_address[j] = (row * ldb + b_first_step) / VALUES_PER_LOAD;
+  b_scale_row[j] = row * blocks;
+  b_zero_point_row[j] = zero_point_row(row, blocks);
 }
 
-// Takes the scale and the zero point of a block of all rows as the s-th of this iteration.
-void load_scales(uint s, uint block) {
-  [[unroll]] for (uint j = 0; j < REG_N; ++j) {
-    b_scale[j][s] = fetch_scale(b_scale_row[j] + block);
-    b_zero_point[j][s] = zero_point_at(b_zero_point_row[j], block);
-  }
-}
-
-void load_b(uint k0) {
-  [[unroll]] for (uint j = 0; j < REG_N; ++j)
+// Takes `steps` steps from k0 on: those of a trip, or TAIL_K, which are one word. Values beyond k in a
+// row's last block are multiplied by zeros of A before the scale is applied, so they may be anything.
+void load_column(uint j, uint k0, uint steps) {
+  const uint word = k0 / VALUES_PER_WORD, block = (b_first_step + k0) / QUANT_BLOCK;
+  if (steps == UNROLL_K) {
     [[unroll]] for (uint i = 0; i < UNROLL_K / VALUES_PER_LOAD; ++i)
       b_words[j][i] = fetch_words(b_address[j] + k0 / VALUES_PER_LOAD + i);
-  [[unroll]] for (uint s = 0; s < UNROLL_K / STEPS_PER_SCALE; ++s)
-    load_scales(s, (b_first_step + k0) / QUANT_BLOCK + s);
-}
-
-// TAIL_K steps from k0 on, which are one word. Values beyond k in a row's last block are multiplied
-// by zeros of A before the scale is applied, so they may be anything.
-void load_b_tail(uint k0) {
-  const uint word = k0 / VALUES_PER_WORD;
-  [[unroll]] for (uint j = 0; j < REG_N; ++j)
+  } else {
     b_words[j][0] = WORD_VECTOR(
         word_at(fetch_words(b_address[j] + word / WORD_VECTOR_WIDTH), word % WORD_VECTOR_WIDTH));
-  load_scales(0, (b_first_step + k0) / QUANT_BLOCK);
+  }
+  [[unroll]] for (uint s = 0; s < UNROLL_K / STEPS_PER_SCALE; ++s)
+    if (s * STEPS_PER_SCALE < steps) {
+      b_scale[j][s] = fetch_scale(b_scale_row[j] + block + s);
+      b_zero_point[j][s] = zero_point_at(b_zero_point_row[j], block + s);
+    }
 }
 
 float b_value(uint u, uint j) {

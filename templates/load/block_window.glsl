@@ -1,9 +1,13 @@
 // A window of blocks in registers. All positions in it are constants, so that a window is read by
-// vectors and one choice of words, however its blocks are aligned.
+// vectors and one choice of words, however its blocks are aligned. A trip of blocks that are whole
+// vectors is one window, and needs no choice.
+#define WHOLE_VECTORS     \
+  (BLOCK_FORMAT != 6 &&   \
+   (BLOCK_FORMAT == 7 ? GROUPS_TOGETHER % 32 == 0 : GROUPS_TOGETHER % 16 == 0))
 #if BLOCK_FORMAT == 6
 const uint WINDOW = 128, WINDOW_WORDS = 27, MOST_WORDS = 17;  // WINDOW is in elements
 #else
-const uint WINDOW_BLOCKS = BLOCK_FORMAT == 7 ? 4 : 2;
+const uint WINDOW_BLOCKS = (BLOCK_FORMAT == 7 ? 2 : 1) * (WHOLE_VECTORS ? 8 : 2);
 const uint WINDOW = WINDOW_BLOCKS * BLOCK, WINDOW_WORDS = WINDOW_BLOCKS * BLOCK_BYTES / 4,
            MOST_WORDS = WINDOW_WORDS;
 #endif
@@ -13,10 +17,11 @@ uint words[(MOST_WORDS + 6) / 4 * 4];
 // Reads `count` words, at most MOST_WORDS, from the one that holds byte `base` on, and no vector that
 // begins behind them.
 void read_words(uint base, uint count) {
-  const uint phase = base / 4 % 4, first = base / 16, last = (base / 4 + count - 1) / 4;
-  [[unroll]] for (uint v = 0; v < (count + 6) / 4; ++v) {
-    // 4 i + 1 words take the same number of vectors wherever they begin.
-    const uvec4 x = fetch_words(count % 4 == 1 ? first + v : min(first + v, last));
+  const uint phase = WHOLE_VECTORS ? 0 : base / 4 % 4, first = base / 16, last = (base / 4 + count - 1) / 4;
+  // 4 i + 1 words take the same number of vectors wherever they begin, as whole vectors do.
+  const bool all_needed = WHOLE_VECTORS || count % 4 == 1;
+  [[unroll]] for (uint v = 0; v < (WHOLE_VECTORS ? count / 4 : (count + 6) / 4); ++v) {
+    const uvec4 x = fetch_words(all_needed ? first + v : min(first + v, last));
     [[unroll]] for (uint i = 0; i < 4; ++i) words[v * 4 + i] = x[i];
   }
   [[unroll]] for (uint i = 0; i < count + 1; ++i)

@@ -329,7 +329,9 @@ TEST_F(CertifyMutantsTest, WindowMutantsAreRefused) {
        {"words of the second pair of windows", "(phase & 2) != 0 ? words[i + 2]",
         "(phase & 2) != 0 ? words[i]", with("f32xmxfp4")},
        {"the first window of a trip", "+ w * WINDOW", "", with("f32xq5_0")},
-       {"lower halves only", "half_of_group(u / 16) * 4", "0", with("f32xq4_0")},
+       {"lower halves of a block", "u % BLOCK / (BLOCK * bits / 8) * 4", "0", with("f32xq4_0")},
+       {"lower halves only", "half_of_group(u / 16) * 4", "0", with("f32xq4_k")},
+       {"signs of a window lost", "BLOCK_FORMAT == 3 ? ZERO_POINT : 0", "0", with("f32xq8_0")},
        {"the upper halves' minimum for both", "other_half(uint g) { return half_of_group(g) == 0",
         "other_half(uint g) { return half_of_group(g) != 0", with("f32xq4_k")},
        {"four bits of the lower half", "upper_half * 64", "0", with("f32xq6_k")},
@@ -337,6 +339,26 @@ TEST_F(CertifyMutantsTest, WindowMutantsAreRefused) {
        {"scales of the lower half", "upper_half != 0", "false", with("f32xq6_k")},
        {"the scale of scales at a word's begin", "words[4] >> shift", "words[4]", with("f32xq6_k")},
        {"parts at a word's begin", "base % 4 * 8", "0", with("f32xq6_k")}});
+}
+
+TEST_F(CertifyMutantsTest, ColumnLoopMutantsAreRefused) {
+  const auto with = [](const char* types) {
+    return Signature{.types = parse_types(types), .trans_b = kYes};
+  };
+  expect_refused(
+      "family=vector tile_m=2 tile_n=16 tile_k=256 reg_m=2 reg_n=8 unroll_k=256 vector_width_a=4 "
+      "vector_width_b=4",
+      {{"sums that stay where they are", "sums[i][c] = sums[i][c + 1];", "", with("f32xq8_0")},
+       {"sums moved by two columns", "sums[i][c] = sums[i][c + 1];",
+        "sums[i][c] = sums[i][(c + 2) % REG_N];", with("f32xq4b32")},
+       {"the last column left out", "j < REG_N; ++j) {\n    begin_row",
+        "j + 1 < REG_N; ++j) {\n    begin_row", with("f32xq4_k")},
+       {"the first column for all", "b_first_column + column_offset(j)", "b_first_column",
+        with("f32xq6_k")},
+       {"windows that begin within a vector", "WHOLE_VECTORS ? 8", "WHOLE_VECTORS ? 2",
+        with("f32xq5_0")},
+       {"the first trip for all", "load_column(first, b_k0, steps)", "load_column(first, 0, steps)",
+        with("f32xq5_k")}});
 }
 
 TEST_F(CertifyMutantsTest, QuantizedTileMutantsAreRefused) {
