@@ -12,13 +12,15 @@ namespace rooftile {
 namespace {
 
 constexpr std::int64_t kMaxBytes = std::numeric_limits<std::int64_t>::max();
+constexpr std::int64_t kMostElementBytes = 4;
 
 void validate_size(const char* what, std::int64_t value) {
   if (value < 0)
     fail(ErrorCode::kInvalidArgument, "{} is {}; sizes must not be negative", what, value);
 }
 
-// Spans are computed in __int128, because rows * ld may exceed 63 bits before the check refuses it.
+// Spans are computed in __int128, because rows * ld may exceed 63 bits before the check refuses it;
+// in elements, since four times that may exceed 127.
 struct StoredAs {
   Layout layout;
   std::int64_t element_bytes;
@@ -32,8 +34,7 @@ void validate_operand(const char* what, Extent extent, std::int64_t ld, StoredAs
   if (ld < (length > 0 ? length : 1))
     fail(ErrorCode::kInvalidArgument, "ld{} is {}, but the stored {} of {} are {} elements long",
          what, ld, line, what, length);
-  const auto bytes = static_cast<__int128>(lines) * ld * storage.element_bytes;
-  if (bytes > kMaxBytes)
+  if (static_cast<__int128>(lines) * ld > kMaxBytes / storage.element_bytes)
     fail(ErrorCode::kInvalidArgument, "{} with {} {} and ld{} {} does not fit an address space",
          what, lines, line, what, ld);
 }
@@ -41,9 +42,7 @@ void validate_operand(const char* what, Extent extent, std::int64_t ld, StoredAs
 void validate_stride(const char* what, const Problem& p, std::int64_t stride, std::int64_t span) {
   if (stride < 0)
     fail(ErrorCode::kInvalidArgument, "stride_{} is {}; it must not be negative", what, stride);
-  constexpr __int128 kMostElementBytes = 4;
-  const auto bytes = (static_cast<__int128>(p.batch - 1) * stride + span) * kMostElementBytes;
-  if (bytes > kMaxBytes)
+  if (static_cast<__int128>(p.batch - 1) * stride + span > kMaxBytes / kMostElementBytes)
     fail(ErrorCode::kInvalidArgument, "{} matrices stride_{} {} apart do not fit an address space",
          p.batch, what, stride);
 }
@@ -102,8 +101,7 @@ void validate_grouping(const Problem& p, Layout layout) {
     fail(ErrorCode::kInvalidArgument,
          "stride_b is {}; the B of an expert takes {} elements (0: all experts share one)",
          p.stride_b, span);
-  constexpr __int128 kMostElementBytes = 4;
-  if ((static_cast<__int128>(g.experts) * p.stride_b + span) * kMostElementBytes > kMaxBytes)
+  if (static_cast<__int128>(g.experts) * p.stride_b + span > kMaxBytes / kMostElementBytes)
     fail(ErrorCode::kInvalidArgument, "{} matrices stride_b {} apart do not fit an address space",
          g.experts, p.stride_b);
 }
@@ -196,7 +194,9 @@ std::int64_t span_b(const Problem& p) {
 std::int64_t span_c(const Problem& p) { return span_of_batch(p, {p.m, p.n}, p.ldc, p.stride_c); }
 
 std::int64_t ld_quantized(const Problem& p) {
-  return p.types.b.block == 0 ? p.k : round_up(p.k, p.types.b.block);
+  // Of a k that no memory holds, which validate() refuses, no block is missing.
+  const std::int64_t block = p.types.b.block;
+  return block == 0 || p.k > kMaxBytes - block ? p.k : round_up(p.k, block);
 }
 std::int64_t quantized_blocks(const Problem& p) {
   return quantized(p.types) ? matrices_b(p) * p.n * (ld_quantized(p) / p.types.b.block) : 0;

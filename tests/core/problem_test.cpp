@@ -160,6 +160,23 @@ RC_GTEST_PROP(Validate, AColumnMajorProblemIsItsSwappedOne, ()) {
   RC_ASSERT(swapped_operands(swapped_operands(p)) == p);
 }
 
+TEST(Validate, RefusesTheLargestSizes) {
+  constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
+  for (const char* types : {"f32", "f16", "i8_i32", "f32xq4b32", "f32xq4_k"}) {
+    SCOPED_TRACE(types);
+    const auto refused = [&](const Problem& p) {
+      EXPECT_THAT([&] { validate(p); }, ::testing::Throws<Error>());
+    };
+    const Types t = parse_types(types);
+    const Transpose yes = Transpose::kYes;
+    refused(packed_problem(kMost, kMost, kMost, Transpose::kNo, yes, 1, t));
+    refused(packed_problem(2, 2, kMost, Transpose::kNo, yes, 1, t));
+    Problem batch = packed_problem(2, 2, 2, Transpose::kNo, yes, kMost, t);
+    batch.stride_a = batch.stride_c = kMost;
+    refused(batch);
+  }
+}
+
 TEST(Validate, ColumnMajorLdsSpanColumns) {
   Problem p = packed_problem(3, 5, 7);
   p.lda = 3;
