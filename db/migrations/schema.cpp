@@ -53,12 +53,12 @@ class UnenforcedForeignKeys {
 /// needs it a thousand times.
 const Schema& expected_schema(std::int64_t version) {
   static thread_local std::map<std::int64_t, Schema> known;
-  const auto [entry, fresh] = known.try_emplace(version);
-  if (fresh) {
+  auto entry = known.find(version);
+  if (entry == known.end()) {
     SQLite::Database database(":memory:", SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE);
     for (const Migration& migration : migrations())
       if (migration.version <= version) apply(database, migration);
-    entry->second = schema_of(database);
+    entry = known.emplace(version, schema_of(database)).first;
   }
   return entry->second;
 }

@@ -11,6 +11,7 @@
 #include <string_view>
 #include <unordered_map>
 
+#include "db/sqlite/in_sqlite.h"
 #include "db/sqlite/sqlite_error.h"
 
 namespace rooftile {
@@ -25,7 +26,7 @@ enum class Access : std::uint8_t {
 
 class Connection {
  public:
-  /// Opens the file without reading it. Throws SQLite::Exception.
+  /// Opens the file without reading it. Throws SQLite::Exception, and DatabaseLocked (InSqlite).
   Connection(const std::filesystem::path& path, Access access, int busy_timeout_ms);
 
   SQLite::Database& database() { return database_; }
@@ -58,6 +59,7 @@ class Connection {
   std::filesystem::path path_;
   Access access_;
   int busy_timeout_ms_;
+  InSqlite in_sqlite_;
   SQLite::Database database_;
   std::unordered_map<std::string_view, SQLite::Statement> statements_;
 };

@@ -6,10 +6,12 @@
 #include <sqlite3.h>
 #include <sys/file.h>
 
+#include <optional>
 #include <set>
 
 #include "child_process.h"
 #include "db/migrations/schema.h"
+#include "db/sqlite/database_locked.h"
 #include "file_bytes.h"
 #include "store_fixture.h"
 
@@ -334,6 +336,16 @@ TEST_F(ProcessesTest, WriterWaitsForAnotherOnesTransaction) {
   store.candidate_id(example_candidate("abc"));
   EXPECT_EQ(writer.wait(), 0);
   EXPECT_THAT(store.devices(), SizeIs(1));
+}
+
+TEST_F(ProcessesTest, AChildForkedWhileAStoreIsOpenOpensNone) {
+  const auto opens_one = [&] { Store(file()).devices(); };
+  std::optional<Store> open(file());
+  ChildProcess refused([&] { EXPECT_THROW(opens_one(), DatabaseLocked); });
+  EXPECT_EQ(refused.wait(), 0);
+  open.reset();
+  ChildProcess allowed(opens_one);
+  EXPECT_EQ(allowed.wait(), 0);
 }
 
 TEST_F(ProcessesTest, FileSetAsideUnderAnOpenStoreIsNotWrittenToByMistake) {

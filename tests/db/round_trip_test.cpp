@@ -83,16 +83,14 @@ rc::Gen<double> any_time() {
 }
 
 /// All cases share one file, because a fixture lives for one case only, and because rows of
-/// different cases must not affect each other.
-Store& shared_store() {
-  static const ScratchFolder folder;
-  static Store store(folder / "rooftile.db");
-  return store;
-}
-
+/// different cases must not affect each other. Each closes it, since other tests fork.
 class RoundTrip : public ::testing::Test {
  protected:
-  Store& store_ = shared_store();
+  static std::filesystem::path shared_file() {
+    static const ScratchFolder folder;
+    return folder / "rooftile.db";
+  }
+  Store store_{shared_file()};
 };
 
 RC_GTEST_FIXTURE_PROP(RoundTrip, Candidate, ()) {
