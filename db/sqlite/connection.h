@@ -11,6 +11,7 @@
 #include <string_view>
 #include <unordered_map>
 
+#include "core/file_size_signal.h"
 #include "db/sqlite/in_sqlite.h"
 #include "db/sqlite/sqlite_error.h"
 
@@ -60,6 +61,7 @@ class Connection {
   Access access_;
   int busy_timeout_ms_;
   InSqlite in_sqlite_;
+  NoFileSizeSignal no_file_size_signal_;
   SQLite::Database database_;
   std::unordered_map<std::string_view, SQLite::Statement> statements_;
 };

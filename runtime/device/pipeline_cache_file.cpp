@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "core/error.h"
+#include "core/file_size_signal.h"
 #include "core/hash.h"
 
 namespace rooftile {
@@ -128,6 +129,7 @@ LoadedPipelineCache load_pipeline_cache(const std::filesystem::path& file,
 
 void store_pipeline_cache(const std::filesystem::path& file, const DeviceProfile& profile,
                           std::string_view data) {
+  const NoFileSizeSignal no_signal;
   make_private_folder(file.parent_path());
   std::string temporary = file.string() + ".XXXXXX";
   // mkostemp creates files with mode 0600.

@@ -12,6 +12,7 @@
 #include <system_error>
 
 #include "core/error.h"
+#include "core/file_size_signal.h"
 #include "core/hash.h"
 #include "generator/compile.h"
 #include "runtime/support/log.h"
@@ -55,6 +56,7 @@ std::string message_of(int error) {
 
 /// Returns why the file is not completely written; "" when it is.
 std::string write(const std::filesystem::path& path, const std::vector<std::uint32_t>& words) {
+  const NoFileSizeSignal no_signal;
   std::error_code ignored;
   std::filesystem::create_directories(path.parent_path(), ignored);
   std::filesystem::permissions(path.parent_path(), std::filesystem::perms::owner_all, ignored);

@@ -12,11 +12,11 @@
 namespace rooftile {
 namespace {
 
-using Json = nlohmann::json;
+using Parsed = nlohmann::json;
 
 template <typename Integer>
 Integer read(const char* text) {
-  const Json json = Json::parse(text);
+  const Parsed json = Parsed::parse(text);
   const JsonValue value = JsonValue::parse(text).value();
   const Integer number = whole(json, "count");
   EXPECT_EQ(Integer{whole(value, "count")}, number);
@@ -46,7 +46,7 @@ std::string refusal(const auto& read) {
 // The message of the error that refuses a number.
 template <typename Integer>
 std::string refusal(const char* text) {
-  const Json json = Json::parse(text);
+  const Parsed json = Parsed::parse(text);
   const JsonValue value = JsonValue::parse(text).value();
   const std::string message = refusal([&]() -> Integer { return whole(json, "count"); });
   EXPECT_EQ(refusal([&]() -> Integer { return whole(value, "count"); }), message);
@@ -67,7 +67,7 @@ TEST(WholeNumber, IsNothingElseThanAWholeNumber) {
   for (const char* text : {R"({"count": 2e127})", R"({"count": 1.5})", R"({"count": true})",
                            R"({"count": "1"})", R"({"count": null})", R"({"count": [1]})"})
     EXPECT_EQ(refusal<int>(text), "'count' is no whole number") << text;
-  EXPECT_THROW(read<int>("{}"), Json::exception);
+  EXPECT_THROW(read<int>("{}"), Parsed::exception);
 }
 
 }  // namespace

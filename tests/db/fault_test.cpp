@@ -1,8 +1,12 @@
 // A full or failing disk gives a clear error and leaves the file unchanged.
 #include <gmock/gmock.h>
+#include <pthread.h>
+#include <sys/resource.h>
 
 #include <cerrno>
+#include <csignal>
 
+#include "child_process.h"
 #include "store_fixture.h"
 #include "tests/support/failing_writes.h"
 
@@ -76,6 +80,18 @@ TEST_F(FaultTest, AFailedWriteLeavesTheOldOrTheNewList) {
       EXPECT_EQ(entry.kernel.kernel_ns, succeeded ? 2 : 1) << good_writes;
   }
   EXPECT_GT(failures, 0);
+}
+
+TEST_F(FaultTest, ALimitOnTheSizeOfFilesIsAnErrorAndEndsNoProcess) {
+  ChildProcess child([&] {
+    const rlimit most = {.rlim_cur = 4096, .rlim_max = 4096};
+    ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &most), 0);
+    EXPECT_THROW(Store{file()}, Error);
+    sigset_t blocked;
+    ASSERT_EQ(::pthread_sigmask(SIG_BLOCK, nullptr, &blocked), 0);
+    EXPECT_EQ(sigismember(&blocked, SIGXFSZ), 0);
+  });
+  EXPECT_EQ(child.wait(), 0);
 }
 
 TEST_F(FaultTest, AfterAFailedCreationTheNextAttemptSucceeds) {
