@@ -12,6 +12,7 @@
 
 #include "core/error.h"
 #include "db/migrations/schema.h"
+#include "db/sqlite/sidecars.h"
 
 namespace rooftile {
 namespace {
@@ -32,6 +33,7 @@ std::unique_ptr<Connection> open_for_reading(const fs::path& file, int busy_time
     try {
       auto connection = std::make_unique<Connection>(file, access, busy_timeout_ms);
       connection->integer("PRAGMA schema_version");
+      refuse_strange_sidecars(file);  // again: SQLite has opened them with this first read
       return connection;
     } catch (const SQLite::Exception& error) {
       std::error_code missing;

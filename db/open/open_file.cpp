@@ -15,6 +15,7 @@
 #include "db/open/folder_lock.h"
 #include "db/open/older_file.h"
 #include "db/open/set_aside.h"
+#include "db/sqlite/sidecars.h"
 
 namespace rooftile {
 namespace {
@@ -112,6 +113,8 @@ void check_size(Connection& connection, std::string_view named) {
 FileIdentity inspect(Connection& connection, const StoreOptions& options) {
   try {
     const FileIdentity identity = identify(connection);
+    // Again: this was the first read, with which SQLite has opened the files beside the database.
+    refuse_strange_sidecars(connection.path());
     refuse_unusable(identity, connection, options.named);
     check_size(connection, options.named);
     if (identity.owner == Owner::kRooftile) {

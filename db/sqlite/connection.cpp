@@ -2,6 +2,8 @@
 
 #include <sqlite3.h>
 
+#include "db/sqlite/sidecars.h"
+
 namespace rooftile {
 namespace {
 
@@ -30,9 +32,10 @@ std::string uri_of(const std::filesystem::path& path, std::string_view parameter
 }
 
 /// Only a URI can ask for immutable. Otherwise the plain path is used; it is absolute, so that
-/// SQLite does not interpret ":memory:" or "file:" in it.
+/// SQLite does not interpret ":memory:" or "file:" in it. SQLite opens the files beside it later.
 std::string file_name(const std::filesystem::path& path, Access access) {
   if (access == Access::kMemory) return ":memory:";
+  refuse_strange_sidecars(path);
   return access == Access::kImmutable ? uri_of(path, "immutable=1") : path.string();
 }
 
@@ -56,6 +59,7 @@ std::int64_t Connection::integer(const char* sql) { return database_.execAndGet(
 std::string Connection::text(const char* sql) { return database_.execAndGet(sql).getString(); }
 
 void Connection::attach(const std::filesystem::path& path, Access access, const char* schema) {
+  refuse_strange_sidecars(path);
   SQLite::Statement statement(database_, "ATTACH ? AS ?");
   statement.bind(1, uri_of(path, access == Access::kImmutable ? "immutable=1" : "mode=ro"));
   statement.bind(2, schema);

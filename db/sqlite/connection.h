@@ -27,7 +27,8 @@ enum class Access : std::uint8_t {
 
 class Connection {
  public:
-  /// Opens the file without reading it. Throws SQLite::Exception, and DatabaseLocked (InSqlite).
+  /// Opens the file without reading it. Throws SQLite::Exception, DatabaseLocked (in_sqlite.h), and
+  /// kIo where a file beside it is refused (sidecars.h).
   Connection(const std::filesystem::path& path, Access access, int busy_timeout_ms);
 
   SQLite::Database& database() { return database_; }
@@ -38,7 +39,7 @@ class Connection {
   std::int64_t integer(const char* sql);  // first column of the first row
   std::string text(const char* sql);
   /// Attaches a file for reading, whatever access says. path is absolute. Not allowed inside a
-  /// transaction.
+  /// transaction. Throws as the constructor does.
   void attach(const std::filesystem::path& path, Access access, const char* schema);
   void detach(const char* schema);
 

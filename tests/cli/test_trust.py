@@ -1,6 +1,7 @@
 """What docs/threat-model.md says of other users, as far as no other test has it. Most needs root, which can be another user."""
 import os
 import pathlib
+import re
 import shutil
 import stat
 import subprocess
@@ -45,6 +46,46 @@ def test_own_links_are_followed(machine, shared):
     link.symlink_to(shared / "ours")
     machine.run("db", "export", "--format", "csv", "--force", link)
     assert link.is_symlink() and (shared / "ours").read_text().startswith("device,")
+
+
+COMMANDS_THAT_OPEN = [["db", "check"], ["report"], ["query", "SELECT 1"], ["db", "vacuum"], ["report", "--compare", "DATABASE"],
+                      ["--db", "x.db", "db", "import", "DATABASE"], ["--db", "x.db", "report", "--compare", "DATABASE"]]
+
+
+@as_root
+@pytest.mark.parametrize("command", COMMANDS_THAT_OPEN, ids=" ".join)
+def test_logs_of_others_are_not_read(machine, shared, command):
+    database = shared / "common" / "my.db"
+    for copy in (database, machine.folder / "x.db"):
+        shutil.copy(machine.database, copy)
+    subprocess.run([*NOBODY, "touch", f"{database}-wal"], check=True)
+    machine.environment["ROOFTILE_DB"] = str(database)
+    command = [database if word == "DATABASE" else word for word in command]
+    assert re.search("my.db-wal belongs to another user .*and others may write to", machine.run(*command, code=1).stderr)
+
+
+@pytest.mark.parametrize("suffix", ["", "-wal", "-shm", "-journal"])
+@pytest.mark.parametrize("command", COMMANDS_THAT_OPEN, ids=" ".join)
+def test_no_command_waits_for_a_pipe(machine, command, suffix):
+    shutil.copy(machine.database, machine.folder / "x.db")
+    database = machine.folder / "pipe.db"
+    if suffix:
+        shutil.copy(machine.database, database)
+    os.mkfifo(f"{database}{suffix}")
+    machine.environment["ROOFTILE_DB"] = str(database)
+    command = [database if word == "DATABASE" else word for word in command]
+    assert f"pipe.db{suffix} is not a regular file" in machine.run(*command, code=1).stderr
+
+
+@pytest.mark.parametrize("suffix", ["", "-wal", "-shm", "-journal"])
+def test_a_product_does_not_wait_for_a_pipe(machine, suffix):
+    for operand in ("a.npy", "b.npy"):
+        np.save(machine.folder / operand, np.eye(3, dtype=np.float32))
+    if not suffix:
+        machine.database.unlink()
+    os.mkfifo(f"{machine.database}{suffix}")
+    run = machine.run("gemm", "a.npy", "b.npy", "-o", "c.npy", code=(0, 1))
+    assert run.returncode == 0 or f"rooftile.db{suffix} is not a regular file" in run.stderr
 
 
 def test_what_is_made_is_for_this_user_alone(rooftile, machine):
