@@ -48,6 +48,12 @@ Character first_of(std::string_view text) {
   return legal ? Character{code, bytes} : Character{lead, 1};
 }
 
+/// Whether it is UTF-8 and no control character.
+bool prints(const Character& c) {
+  const bool no_utf8 = c.bytes == 1 && c.code >= 0x80;
+  return !no_utf8 && c.code >= 0x20 && !Range{0x7f, 0x9f}.holds(c.code);
+}
+
 }  // namespace
 
 std::size_t display_width(std::string_view text) {
@@ -64,13 +70,21 @@ std::size_t display_width(std::string_view text) {
 }
 
 bool is_printable(std::string_view text) {
+  for (; !text.empty(); text.remove_prefix(first_of(text).bytes))
+    if (!prints(first_of(text))) return false;
+  return true;
+}
+
+std::string cleaned_text(std::string_view text, std::size_t most_bytes) {
+  std::string clean;
   while (!text.empty()) {
     const Character c = first_of(text);
-    const bool no_utf8 = c.bytes == 1 && c.code >= 0x80;
-    if (no_utf8 || c.code < 0x20 || Range{0x7f, 0x9f}.holds(c.code)) return false;
+    const std::string_view written = prints(c) ? text.substr(0, c.bytes) : "?";
+    if (written.size() > most_bytes - clean.size()) break;
+    clean += written;
     text.remove_prefix(c.bytes);
   }
-  return true;
+  return clean;
 }
 
 std::string padded(std::string_view text, std::size_t width, Align align) {

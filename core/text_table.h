@@ -16,6 +16,11 @@ std::size_t display_width(std::string_view text);
 /// holds it.
 bool is_printable(std::string_view text);
 
+/// At most most_bytes bytes of the text, with a '?' for each byte that is no UTF-8 and for each
+/// control character (C0 with newlines, DEL, C1): what texts of strangers go through before they
+/// are stored or printed.
+std::string cleaned_text(std::string_view text, std::size_t most_bytes = std::string_view::npos);
+
 /// The text and as many spaces before or behind it as fill the width.
 enum class Align { kLeft, kRight };
 std::string padded(std::string_view text, std::size_t width, Align align);

@@ -4,6 +4,7 @@
 
 #include <optional>
 
+#include "db/exchange/foreign_file.h"
 #include "db/open/open_file.h"
 #include "db/sqlite/connection.h"
 #include "db/store.h"
@@ -15,6 +16,7 @@ struct Store::Impl {
   std::string note;
   std::optional<OlderFile> older;  // what connection, in memory, is a migrated copy of
   std::unique_ptr<Connection> connection;
+  std::optional<LimitedLength> limited;          // of connection, to a file of others
   std::unique_ptr<Connection> query_connection;  // made by the first query()
 
   /// Runs body and turns an exception of SQLite's into an Error that says what was being done.

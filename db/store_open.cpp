@@ -1,6 +1,7 @@
 #include <SQLiteCpp/SQLiteCpp.h>
 
 #include "core/error.h"
+#include "db/exchange/foreign_file.h"
 #include "db/open/file_location.h"
 #include "db/open/open_file.h"
 #include "db/store_impl.h"
@@ -9,11 +10,20 @@ namespace rooftile {
 
 Store::Store(const std::filesystem::path& path, const StoreOptions& options)
     : impl_(std::make_unique<Impl>()) {
-  OpenedFile opened = open_file(resolved_path(path, options.named), options);
+  const std::filesystem::path resolved = resolved_path(path, options.named);
+  if (options.foreign) {
+    if (options.mode != OpenMode::kReadOnly)
+      fail(ErrorCode::kInternal, "{} is opened as a file of others, for writing",
+           resolved.string());
+    prepare_place(resolved, options);
+    refuse_foreign(resolved, options.busy_timeout_ms);
+  }
+  OpenedFile opened = open_file(resolved, options);
   impl_->options = options;
   impl_->note = std::move(opened.note);
   impl_->older = opened.older;
   impl_->connection = std::move(opened.connection);
+  if (options.foreign) impl_->limited.emplace(*impl_->connection);
 }
 
 Store::~Store() = default;

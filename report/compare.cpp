@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cmath>
 #include <iterator>
 #include <tuple>
 
@@ -39,6 +40,23 @@ const DeviceReport* partner(const DeviceReport& device, const Report& there, boo
   return best;
 }
 
+/// A quotient of two figures may be too small or too large for a number.
+void add_ratio(std::vector<double>& ratios, double ratio) {
+  if (ratio > 0 && std::isfinite(ratio)) ratios.push_back(ratio);
+}
+
+/// Either file may be a stranger's.
+void clean(Report& report) {
+  for (DeviceReport& device : report.devices) {
+    for (std::string* text : {&device.profile.name, &device.profile.device_uuid,
+                              &device.profile.driver_name, &device.profile.driver_info})
+      *text = cleaned_text(*text);
+    for (FigureReport& report_of : device.figures)
+      for (std::string* text : {&report_of.figure.name, &report_of.figure.unit})
+        *text = cleaned_text(*text);
+  }
+}
+
 void compare_figures(DeviceComparison& comparison, const DeviceReport& here,
                      const DeviceReport& there) {
   std::vector<double> host_ratios;
@@ -53,7 +71,7 @@ void compare_figures(DeviceComparison& comparison, const DeviceReport& here,
     if (!f.name.starts_with(kHostGridPrefix))
       comparison.figures.push_back({f.name, f.unit, f.value, other});
     else if (other && *other > 0 && f.value > 0)
-      host_ratios.push_back(*other / f.value);
+      add_ratio(host_ratios, *other / f.value);
   }
   for (const FigureReport& report : there.figures) {
     const Figure& f = report.figure;
@@ -158,7 +176,9 @@ Json json_of(const DeviceComparison& device) {
 
 }  // namespace
 
-Comparison compare(const Report& here, const Report& there) {
+Comparison compare(Report here, Report there) {
+  clean(here);
+  clean(there);
   Comparison comparison{.here = here.database, .there = there.database};
   const bool same_file = here.database == there.database;
   std::vector<const DeviceReport*> used;

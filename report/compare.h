@@ -44,8 +44,8 @@ struct Comparison {
 /// Compares each device here with the most similar one there: the same device with any driver, then
 /// the same product, then the same kind; among equals the one with more tuned problems. Where both
 /// files are the same, a device is not compared with itself. Throws kUnsupported when there is
-/// nothing to compare.
-Comparison compare(const Report& here, const Report& there);
+/// nothing to compare. Control characters in names become '?'.
+Comparison compare(Report here, Report there);
 /// terminal: columns of the terminal that tables are to fit; 0: a line a row.
 std::string comparison_text(const Comparison& comparison, std::size_t terminal = 0);
 std::string comparison_json(const Comparison& comparison);

@@ -32,6 +32,19 @@ Report selected(const Store& store, const Globals& globals) {
   return report;
 }
 
+/// Of a file that may be a stranger's; the tuning database itself holds what was found here.
+Report other_report(const std::string& file, const Store& own) {
+  std::error_code missing;
+  const Store other(file, {.mode = OpenMode::kReadOnly,
+                           .foreign = !std::filesystem::equivalent(file, own.path(), missing),
+                           .named = " with --compare"});
+  try {
+    return make_report(other, runtime_view());
+  } catch (const Error& error) {
+    fail(ErrorCode::kDatabase, "{} cannot be compared: {}", other.path().string(), error.what());
+  }
+}
+
 void write_page(const std::filesystem::path& path, const std::string& page) {
   OutputFile file(path);
   file.write(page);
@@ -57,8 +70,7 @@ int show(const Globals& globals, ReportArguments& arguments) {
     const std::vector<ProblemOnDevice> found = find_problem(report, options.problem());
     text = arguments.json ? problem_json(report, found) : problem_text(found, terminal);
   } else if (!arguments.compare.empty()) {
-    const Store other(arguments.compare, {.mode = OpenMode::kReadOnly, .named = " with --compare"});
-    const Comparison comparison = compare(report, make_report(other, runtime_view()));
+    const Comparison comparison = compare(report, other_report(arguments.compare, store));
     text = arguments.json ? comparison_json(comparison) : comparison_text(comparison, terminal);
   } else {
     text = arguments.json ? report_json(report)

@@ -11,6 +11,8 @@
 #include <system_error>
 
 #include "core/error.h"
+#include "db/exchange/foreign_text.h"
+#include "db/exchange/foreign_values.h"
 #include "db/migrations/schema.h"
 #include "db/sqlite/sidecars.h"
 
@@ -22,9 +24,15 @@ namespace fs = std::filesystem;
 constexpr int kLongestValueBytes =
     16 << 20;  // the longest of Rooftile's values, compiler statistics, take some KiB
 
-[[noreturn]] void refuse(const fs::path& file, std::string_view why) {
-  fail(ErrorCode::kDatabase, "{} {}; nothing of it was imported", file.string(), why);
-}
+/// The file, and how it is spoken of.
+struct Foreign {
+  const fs::path& file;
+  const ForeignUse& use;
+
+  [[noreturn]] void refuse(std::string_view why) const {
+    fail(ErrorCode::kDatabase, "{} {}; {}", file.string(), why, use.outcome);
+  }
+};
 
 /// As in open_file.cpp: where no -shm file can be created next to a file, it can be read as it is,
 /// as long as it has no log.
@@ -59,28 +67,29 @@ void refuse_other_than_files(const fs::path& file) {
     fail(ErrorCode::kIo, "{} is not a regular file; copy it to a disk first", file.string());
 }
 
-void check_identity(Connection& connection, const fs::path& file) {
+void check_identity(Connection& connection, const Foreign& foreign) {
   const FileIdentity identity = identify(connection);
-  if (identity.owner != Owner::kRooftile) refuse(file, "is no tuning database");
+  if (identity.owner != Owner::kRooftile) foreign.refuse("is no tuning database");
   if (identity.schema_version > newest_schema_version())
-    refuse(file, fmt::format("has schema version {}, but this Rooftile knows versions up to {}: "
-                             "update Rooftile",
-                             identity.schema_version, newest_schema_version()));
+    foreign.refuse(
+        fmt::format("has schema version {}, but this Rooftile knows versions up to {}: "
+                    "update Rooftile",
+                    identity.schema_version, newest_schema_version()));
   if (identity.schema_version < 1)
-    refuse(file, fmt::format("is damaged (its schema version is {})", identity.schema_version));
+    foreign.refuse(fmt::format("is damaged (its schema version is {})", identity.schema_version));
 }
 
-void check_content(Connection& connection, const fs::path& file) {
+void check_content(Connection& connection, const Foreign& foreign) {
   connection.database().exec("PRAGMA cell_size_check = ON");
   // This comes first, because the statements below evaluate the schema's CHECKs.
   if (const auto differences = compare_schema(connection); !differences.empty())
-    refuse(file, fmt::format("is no tuning database as Rooftile makes it ({})", differences[0]));
+    foreign.refuse(fmt::format("is no tuning database as Rooftile makes it ({})", differences[0]));
   if (const auto damage = find_damage(connection); !damage.empty())
-    refuse(file, fmt::format("is damaged ({}): ask for a new export", damage.front()));
+    foreign.refuse(fmt::format("is damaged ({}): ask for a new export", damage.front()));
   SQLite::Statement strays(connection.database(), "PRAGMA foreign_key_check");
   if (strays.executeStep())
-    refuse(file, fmt::format("is damaged (rows of {} refer to rows of {} that do not exist)",
-                             strays.getColumn(0).getString(), strays.getColumn(2).getString()));
+    foreign.refuse(fmt::format("is damaged (rows of {} refer to rows of {} that do not exist)",
+                               strays.getColumn(0).getString(), strays.getColumn(2).getString()));
 }
 
 fs::path temporary_copy(Connection& connection) {
@@ -107,30 +116,41 @@ fs::path temporary_copy(Connection& connection) {
 
 }  // namespace
 
-ForeignFile::ForeignFile(Connection& own, const fs::path& file) : own_(own) {
+ForeignFile::ForeignFile(Connection& own, const fs::path& file, const ForeignUse& use) : own_(own) {
+  const Foreign foreign{.file = file, .use = use};
   refuse_other_than_files(file);
   try {
     const std::unique_ptr<Connection> theirs = open_for_reading(file, own.busy_timeout_ms());
     const LimitedLength limited(*theirs);
-    check_identity(*theirs, file);
-    check_content(*theirs, file);
+    check_identity(*theirs, foreign);
+    check_content(*theirs, foreign);
     const bool older = theirs->integer("PRAGMA user_version") < newest_schema_version();
     if (older) copy_ = temporary_copy(*theirs);
     own_.attach(older ? copy_ : file, theirs->access(), "theirs");
   } catch (const SQLite::Exception& failure) {
     if (!copy_.empty()) ::unlink(copy_.c_str());
-    if (failure.getErrorCode() == SQLITE_NOTADB)
-      refuse(file,
-             "is neither a tuning database nor JSON that `rooftile db export --format t4` or "
-             "`rooftile web` writes");
-    if (means_damage(failure)) refuse(file, fmt::format("is damaged ({})", failure.what()));
-    rethrow(failure, file, "reading a file to import", "");
+    if (failure.getErrorCode() == SQLITE_NOTADB) foreign.refuse(use.no_database);
+    if (means_damage(failure)) foreign.refuse(fmt::format("is damaged ({})", failure.what()));
+    rethrow(failure, file, "reading a database of elsewhere", "");
   }
 }
 
 ForeignFile::~ForeignFile() {
   own_.database().tryExec("DETACH theirs");
   if (!copy_.empty()) ::unlink(copy_.c_str());
+}
+
+void refuse_foreign(const fs::path& file, int busy_timeout_ms) {
+  Connection checking(file, Access::kMemory, busy_timeout_ms);
+  const ForeignFile theirs(checking, file, kOnlyRead);
+  const LimitedLength limited(checking);
+  add_text_functions(checking);
+  try {
+    if (const std::string_view found = find_suspicious(checking); !found.empty())
+      Foreign{.file = file, .use = kOnlyRead}.refuse(fmt::format("holds {}", found));
+  } catch (const SQLite::Exception& failure) {
+    rethrow(failure, file, "reading a database of elsewhere", "");
+  }
 }
 
 LimitedLength::LimitedLength(Connection& connection)

@@ -2,10 +2,24 @@
 #pragma once
 
 #include <filesystem>
+#include <string_view>
 
 #include "db/sqlite/connection.h"
 
 namespace rooftile {
+
+/// How messages speak of a file that is refused.
+struct ForeignUse {
+  std::string_view no_database;  // follows the name of a file that is no database at all
+  std::string_view outcome;
+};
+inline constexpr ForeignUse kImported = {
+    .no_database =
+        "is neither a tuning database nor JSON that `rooftile db export --format t4` or "
+        "`rooftile web` writes",
+    .outcome = "nothing of it was imported"};
+inline constexpr ForeignUse kOnlyRead = {.no_database = "is no tuning database",
+                                         .outcome = "nothing of it was read"};
 
 /// Attaches such a file to a connection as the schema `theirs` until the end of the scope. The file
 /// itself is only read; one of an older version is attached as a migrated copy in the temporary
@@ -16,7 +30,8 @@ namespace rooftile {
 class ForeignFile {
  public:
   /// file is absolute, and own has no open transaction.
-  ForeignFile(Connection& own, const std::filesystem::path& file);
+  ForeignFile(Connection& own, const std::filesystem::path& file,
+              const ForeignUse& use = kImported);
   ~ForeignFile();
   ForeignFile(const ForeignFile&) = delete;
   ForeignFile& operator=(const ForeignFile&) = delete;
@@ -25,6 +40,10 @@ class ForeignFile {
   Connection& own_;
   std::filesystem::path copy_;  // empty: the file itself is attached
 };
+
+/// Refuses, as an import does, a file with an altered schema, damage or values that no Rooftile
+/// writes. file is absolute. Throws what ForeignFile throws.
+void refuse_foreign(const std::filesystem::path& file, int busy_timeout_ms);
 
 /// While it exists, SQLite refuses values that are longer than any value that Rooftile writes, so
 /// that a foreign file cannot exhaust the memory.

@@ -3,29 +3,11 @@
 #include <sqlite3.h>
 
 #include <algorithm>
-#include <cstdint>
+
+#include "core/text_table.h"
 
 namespace rooftile {
 namespace {
-
-/// Number of bytes of the printable UTF-8 character at the front; 0 for anything else.
-std::size_t printable_bytes(std::string_view text) {
-  const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
-  const unsigned char first = byte(0);
-  if (first < 0x80) return first >= 0x20 && first != 0x7f ? 1 : 0;
-  const std::size_t length = first >= 0xf0 ? 4 : first >= 0xe0 ? 3 : 2;
-  if (first < 0xc2 || first > 0xf4 || text.size() < length) return 0;
-  std::uint32_t code = first & (0x7fu >> length);
-  for (std::size_t i = 1; i < length; ++i) {
-    if ((byte(i) & 0xc0) != 0x80) return 0;
-    code = code << 6 | (byte(i) & 0x3fu);
-  }
-  const std::uint32_t least = length == 2   ? 0xa0
-                              : length == 3 ? 0x800
-                                            : 0x10000;  // C1 ends at 0x9f
-  const bool surrogate = code >= 0xd800 && code <= 0xdfff;
-  return code >= least && code <= 0x10ffff && !surrogate ? length : 0;
-}
 
 std::string_view text_argument(sqlite3_value* value) {
   const auto* text = reinterpret_cast<const char*>(sqlite3_value_text(value));
@@ -47,20 +29,6 @@ void sql_is_time(sqlite3_context* context, int, sqlite3_value** arguments) {
 }
 
 }  // namespace
-
-std::string cleaned_text(std::string_view text, std::size_t most_bytes) {
-  std::string clean;
-  while (!text.empty() && clean.size() < most_bytes) {
-    const std::size_t bytes = printable_bytes(text);
-    if (clean.size() + bytes > most_bytes) break;
-    if (bytes > 0)
-      clean.append(text.substr(0, bytes));
-    else
-      clean += '?';
-    text.remove_prefix(std::max<std::size_t>(bytes, 1));
-  }
-  return clean;
-}
 
 bool is_time(std::string_view text) {
   constexpr std::string_view kPattern = "dddd-dd-ddTdd:dd:dd.dddZ";

@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "core/error.h"
+#include "core/text_table.h"
 #include "db/exchange/foreign_text.h"
 #include "db/exchange/foreign_values.h"
 #include "db/tables/candidate_row.h"

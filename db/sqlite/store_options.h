@@ -25,6 +25,10 @@ struct StoreOptions {
   OpenMode mode = OpenMode::kReadWrite;
   OpenCheck check = OpenCheck::kQuick;
   int busy_timeout_ms = 10'000;  // how long a call waits for another process's transaction
+  // A file of another machine or user, with kReadOnly: it is refused where an import would refuse
+  // it, with an altered schema, damage, or values that no Rooftile writes. Its texts are not
+  // cleaned.
+  bool foreign = false;
   // How the user named the file. It follows "name another file" in the messages of the constructor.
   // A literal that begins with a space.
   std::string_view named = kNamedByDefault;

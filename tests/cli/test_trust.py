@@ -3,6 +3,7 @@ import os
 import pathlib
 import re
 import shutil
+import sqlite3
 import stat
 import subprocess
 import tempfile
@@ -114,9 +115,41 @@ def test_no_statement_of_a_foreign_file_runs(machine, statement):
     connection.executescript(statement)
     connection.close()
     before = sql(machine, "SELECT count(*) FROM runs")
-    run = machine.run("db", "import", foreign, code=1)
-    assert "no tuning database as Rooftile makes it" in run.stderr
+    for command in (["db", "import"], ["report", "--compare"]):
+        run = machine.run(*command, foreign, code=1)
+        assert f"{foreign} is no tuning database as Rooftile makes it" in run.stderr
     assert sql(machine, "SELECT count(*) FROM runs") == before
+
+
+def test_a_comparison_refuses_what_an_import_refuses(machine):
+    foreign = machine.folder / "foreign.db"
+    shutil.copy(machine.database, foreign)
+    sql(machine, "UPDATE runs SET created_at = 'yesterday' WHERE id = 1 RETURNING 1", foreign)
+    machine.refuses("report", "--compare", foreign, says="foreign.db holds a run with an invalid time; nothing of it was read")
+
+
+@pytest.mark.parametrize("form", [[], ["--json"]])
+def test_names_of_a_foreign_file_write_no_control_characters(machine, form):
+    foreign = machine.folder / "foreign.db"
+    shutil.copy(machine.database, foreign)
+    connection = sqlite3.connect(foreign)
+    connection.execute("UPDATE devices SET name = 'GPU' || char(27) || ']0;owned' || char(7), driver_info = 'x' || char(155) || '2J'")
+    connection.executescript("""
+        INSERT INTO calibrations (id, device_id, key) VALUES (1, 1, 'k');
+        INSERT INTO calibration_figures (calibration_id, position, name, unit, value, mad, measurements)
+        VALUES (1, 0, 'device.' || char(27) || '[31m', 'u' || char(10), 5e-324, 0, 1), (1, 1, 'host.gemm.1x1x1', 'gflops', 5e-324, 0, 1);""")
+    connection.commit()
+    connection.close()
+    connection = sqlite3.connect(machine.database)
+    connection.executescript("""
+        INSERT INTO calibrations (id, device_id, key) VALUES (1, 1, 'k');
+        INSERT INTO calibration_figures (calibration_id, position, name, unit, value, mad, measurements)
+        VALUES (1, 0, 'host.gemm.1x1x1', 'gflops', 2, 0, 1);""")
+    connection.commit()
+    connection.close()
+    text = machine.run("report", "--compare", foreign, *form).stdout
+    assert "GPU?]0;owned?" in text and "x?2J" in text and "device.?[31m" in text
+    assert all(c.isprintable() or c == "\n" for c in text) and "\\u00" not in text
 
 
 @as_root
