@@ -147,6 +147,11 @@ void Store::export_to(const fs::path& file, std::span<const RowId> devices) cons
     out.database().exec("COMMIT");
     out.detach("own");
   } catch (const SQLite::Exception& error) {
+    if (means_broken_rule(error))
+      fail(ErrorCode::kDatabase,
+           "{} holds data that no version of Rooftile writes ({}), and nothing was exported: "
+           "`rooftile db check` tells where; restore a copy, or move the file away",
+           path().string(), error.what());
     rethrow(error, target, "exporting tuned data", "");
   }
   fresh.take_its_place();

@@ -16,7 +16,7 @@ Store::Store(const std::filesystem::path& path, const StoreOptions& options)
       fail(ErrorCode::kInternal, "{} is opened as a file of others, for writing",
            resolved.string());
     prepare_place(resolved, options);
-    refuse_foreign(resolved, options.busy_timeout_ms);
+    refuse_foreign(resolved, options);
   }
   OpenedFile opened = open_file(resolved, options);
   impl_->options = options;

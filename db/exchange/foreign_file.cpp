@@ -140,14 +140,17 @@ ForeignFile::~ForeignFile() {
   if (!copy_.empty()) ::unlink(copy_.c_str());
 }
 
-void refuse_foreign(const fs::path& file, int busy_timeout_ms) {
-  Connection checking(file, Access::kMemory, busy_timeout_ms);
-  const ForeignFile theirs(checking, file, kOnlyRead);
+void refuse_foreign(const fs::path& file, const StoreOptions& options) {
+  const std::string outcome =
+      fmt::format("nothing of it was read: name another file{}", options.named);
+  const ForeignUse use{.no_database = "is not a tuning database", .outcome = outcome};
+  Connection checking(file, Access::kMemory, options.busy_timeout_ms);
+  const ForeignFile theirs(checking, file, use);
   const LimitedLength limited(checking);
   add_text_functions(checking);
   try {
     if (const std::string_view found = find_suspicious(checking); !found.empty())
-      Foreign{.file = file, .use = kOnlyRead}.refuse(fmt::format("holds {}", found));
+      Foreign{.file = file, .use = use}.refuse(fmt::format("holds {}", found));
   } catch (const SQLite::Exception& failure) {
     rethrow(failure, file, "reading a database of elsewhere", "");
   }

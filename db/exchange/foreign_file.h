@@ -18,9 +18,6 @@ inline constexpr ForeignUse kImported = {
         "is neither a tuning database nor JSON that `rooftile db export --format t4` or "
         "`rooftile web` writes",
     .outcome = "nothing of it was imported"};
-inline constexpr ForeignUse kOnlyRead = {.no_database = "is no tuning database",
-                                         .outcome = "nothing of it was read"};
-
 /// Attaches such a file to a connection as the schema `theirs` until the end of the scope. The file
 /// itself is only read; one of an older version is attached as a migrated copy in the temporary
 /// folder. What is attached is complete and sound, has exactly the schema of its version, and all
@@ -43,7 +40,7 @@ class ForeignFile {
 
 /// Refuses, as an import does, a file with an altered schema, damage or values that no Rooftile
 /// writes. file is absolute. Throws what ForeignFile throws.
-void refuse_foreign(const std::filesystem::path& file, int busy_timeout_ms);
+void refuse_foreign(const std::filesystem::path& file, const StoreOptions& options);
 
 /// While it exists, SQLite refuses values that are longer than any value that Rooftile writes, so
 /// that a foreign file cannot exhaust the memory.

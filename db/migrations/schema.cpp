@@ -1,6 +1,8 @@
 #include "db/migrations/schema.h"
 
+#include <SQLiteCpp/Backup.h>
 #include <fmt/format.h>
+#include <sqlite3.h>
 
 #include <map>
 
@@ -63,6 +65,14 @@ const Schema& expected_schema(std::int64_t version) {
   return entry->second;
 }
 
+std::vector<std::string> defects(SQLite::Database& database, const char* check) {
+  std::vector<std::string> found;
+  SQLite::Statement rows(database, check);
+  while (rows.executeStep()) found.push_back(rows.getColumn(0).getString());
+  if (found.size() == 1 && found.front() == "ok") found.clear();
+  return found;
+}
+
 }  // namespace
 
 int newest_schema_version() { return migrations().back().version; }
@@ -123,16 +133,24 @@ void migrate(Connection& connection, int target_version) {
 }
 
 std::vector<std::string> find_damage(Connection& connection) {
-  std::vector<std::string> damage;
   try {
-    SQLite::Statement rows(connection.database(), "PRAGMA integrity_check");
-    while (rows.executeStep()) damage.push_back(rows.getColumn(0).getString());
+    std::vector<std::string> damage = defects(connection.database(), "PRAGMA integrity_check");
+    const bool evaluated =
+        connection.access() == Access::kReadWrite || connection.access() == Access::kMemory;
+    return damage.empty() && !evaluated ? find_broken_rules(connection) : damage;
   } catch (const SQLite::Exception& error) {
     if (!means_damage(error)) throw;
-    damage.emplace_back(error.what());
+    return {error.what()};
   }
-  if (damage.size() == 1 && damage.front() == "ok") damage.clear();
-  return damage;
+}
+
+std::vector<std::string> find_broken_rules(Connection& connection) {
+  constexpr int kAllPages = -1;
+  SQLite::Database copy("", SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE);
+  SQLite::Backup backup(copy, connection.database());
+  if (const int code = backup.executeStep(kAllPages); code != SQLITE_DONE)
+    throw SQLite::Exception(sqlite3_errstr(code), code);
+  return defects(copy, "PRAGMA quick_check");
 }
 
 std::vector<std::string> compare_schema(Connection& connection) {

@@ -43,6 +43,10 @@ void migrate(Connection& connection, int target_version = newest_schema_version(
 
 /// All defects that SQLite and Rooftile can find, one line each. Reads the whole file.
 std::vector<std::string> find_damage(Connection& connection);
+/// Values that a CHECK of their table forbids, and other defects of a sound file's rows, one line
+/// each. SQLite leaves CHECKs out where it may only read, so they are evaluated on a temporary
+/// copy, which goes to the disk where it is large. Throws SQLite::Exception.
+std::vector<std::string> find_broken_rules(Connection& connection);
 /// Tables, views and indices that are missing, altered or unknown, compared with a new schema of
 /// the same version.
 std::vector<std::string> compare_schema(Connection& connection);

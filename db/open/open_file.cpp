@@ -226,7 +226,7 @@ bool is_damaged(const fs::path& path, const StoreOptions& options) {
     Connection connection(path, Access::kReadOnly, options.busy_timeout_ms);
     LogUntouched log_untouched(connection);
     inspect(connection, options);
-    return false;
+    return !find_broken_rules(connection).empty();
   } catch (const Damaged&) {
     return true;
   } catch (const SQLite::Exception&) {
@@ -267,7 +267,9 @@ OpenedFile open_file(const fs::path& path, const StoreOptions& options) {
                path.string(), damage.why, options.named);
         if (attempt == kAttempts)
           fail(ErrorCode::kDatabase,
-               "{} is damaged repeatedly ({}); check the disk, or name another file{}",
+               "{} is damaged repeatedly ({}); check the disk and look with `rooftile db check`, "
+               "then "
+               "restore a copy or move it away, or name another file{}",
                path.string(), damage.why, options.named);
         const fs::path aside =
             set_aside(path, options.busy_timeout_ms, [&] { return is_damaged(path, options); });

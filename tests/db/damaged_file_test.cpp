@@ -91,6 +91,47 @@ TEST_F(DamagedFileTest, OverwrittenPageOfASmallFileIsSetAside) {
   expect_set_aside(bytes);
 }
 
+/// A value that a CHECK forbids, in a file that is sound otherwise.
+void break_a_rule(const fs::path& file) {
+  SQLite::Database database(file.string(), SQLite::OPEN_READWRITE);
+  database.exec("PRAGMA ignore_check_constraints = ON");
+  database.exec("UPDATE devices SET memory_bytes = -1");
+  database.exec("PRAGMA wal_checkpoint(TRUNCATE)");
+}
+
+TEST_F(DamagedFileTest, ReadersNameAValueThatBreaksARuleOfItsTable) {
+  fill(file());
+  break_a_rule(file());
+  const Store reader(file(), OpenMode::kReadOnly);
+  EXPECT_THAT(reader.check(), ElementsAre(HasSubstr("CHECK constraint failed in devices")));
+  const Error error = error_of([&] {
+    reader.export_to(folder_ / "export.db", std::vector<RowId>{reader.devices().front().id});
+  });
+  EXPECT_EQ(error.code(), ErrorCode::kDatabase);
+  EXPECT_THAT(error.what(), AllOf(HasSubstr(file().string()), HasSubstr("rooftile db check")));
+  EXPECT_FALSE(fs::exists(folder_ / "export.db"));
+
+  Store other(folder_ / "other.db");
+  EXPECT_THAT(error_of([&] { other.import_from(file()); }).what(), HasSubstr("CHECK"));
+}
+
+TEST_F(DamagedFileTest, FileWithAValueThatBreaksARuleIsSetAside) {
+  fill(file());
+  break_a_rule(file());
+  const std::string bytes = bytes_of_file(file());
+  {
+    Store store(file());
+    EXPECT_THAT(store.note(), AllOf(HasSubstr("CHECK constraint"), HasSubstr(".damaged-")));
+    EXPECT_THAT(store.devices(), IsEmpty());
+    EXPECT_THAT(store.check(), IsEmpty());
+  }
+  std::vector<std::string> kept;
+  for (const auto& [name, content] : contents(folder_.path()))
+    if (name.starts_with("rooftile.db.damaged-") && content == hash_hex(bytes))
+      kept.push_back(name);
+  EXPECT_THAT(kept, SizeIs(1));
+}
+
 TEST_F(DamagedFileTest, DamageInABigFileIsFoundByTheFullCheck) {
   {
     Store store(file());
