@@ -3,6 +3,7 @@
 #include <fstream>
 #include <tuple>
 
+#include "core/byte_order_mark.h"
 #include "core/error.h"
 #include "formats/t4_builder.h"
 
@@ -104,6 +105,7 @@ bool is_t4_file(const std::filesystem::path& file) {
   if (!std::filesystem::is_regular_file(file, unknown))
     return false;  // A pipe would be waited for.
   std::ifstream stream(file, std::ios::binary);
+  skip_byte_order_mark(stream);
   char first = 0;
   if (!(stream >> first) || first != '{') return false;
   stream.unget();

@@ -268,6 +268,8 @@ TEST_F(T4ReadTest, TellsItsFilesFromOthersByTheirFirstKeys) {
   EXPECT_FALSE(is_t4_file(written(R"({"format": "rooftile-web-results", "results": []})")));
   EXPECT_FALSE(is_t4_file(written(R"({"metadata": {"results": []}})")));
   EXPECT_FALSE(is_t4_file(written("SQLite format 3")));
+  EXPECT_TRUE(is_t4_file(written("\xef\xbb\xbf" + of_kernel_tuner().dump())))
+      << "a byte order mark";
   EXPECT_FALSE(is_t4_file(written("[]")));
   EXPECT_FALSE(is_t4_file(written("{" + std::string(100, '['))));
   EXPECT_FALSE(is_t4_file(written("")));

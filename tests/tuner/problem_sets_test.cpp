@@ -54,6 +54,11 @@ TEST(ProblemSetsTest, WrongLinesAreNamed) {
   EXPECT_THAT(message(header + "0,2,3,0,0,1,\n"), HasSubstr("at least 1"));
   EXPECT_THAT(message(header), HasSubstr("no problem"));
   EXPECT_EQ(message(header + "1,2,3,0,1,1,\r\n"), "accepted");
+  EXPECT_EQ(message("\xef\xbb\xbf" + header + "1,2,3,0,1,1,\n"), "accepted") << "a byte order mark";
+  EXPECT_THAT(message("\xef\xbb" + header + "1,2,3,0,1,1,\n"), HasSubstr("the first line must be"));
+  EXPECT_THAT(message(header + std::string("1,2\0x,3,0,1,1,\n", 15)),
+              HasSubstr("shapes.csv:2: the line holds a zero byte, as text in UTF-16 does; save"));
+  EXPECT_THAT(message(header + "1,\x1b[2J,3,0,1,1,\n"), HasSubstr("shapes.csv:2: n is '?[2J'; it"));
   const std::string typed = "m,n,k,trans_a,trans_b,batch,type,epilogue,note\n";
   EXPECT_EQ(message(typed + "1,2,40,0,1,1,f16xq4b32_f16,bias_column+relu,\n"), "accepted");
   const TuneProblem read = read_problem_csv(file).front();

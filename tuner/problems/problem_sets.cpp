@@ -12,9 +12,11 @@
 #include <sstream>
 #include <utility>
 
+#include "core/byte_order_mark.h"
 #include "core/embedded_text.h"
 #include "core/error.h"
 #include "core/groups.h"
+#include "core/text_table.h"
 
 namespace rooftile {
 
@@ -128,6 +130,9 @@ std::vector<TuneProblem> parse(std::istream& text, std::string_view file) {
     if (!line.empty() && line.back() == '\r') line.pop_back();
     if (line.empty() || line.front() == '#') continue;
     const std::string where = fmt::format("{}:{}", file, number);
+    if (line.find('\0') != std::string::npos)
+      fail(ErrorCode::kInvalidArgument,
+           "{}: the line holds a zero byte, as text in UTF-16 does; save the file as UTF-8", where);
     if (!header) {
       if (line == kTypedHeader)
         columns = Columns::kTyped;
@@ -175,10 +180,11 @@ std::vector<TuneProblem> read_problem_csv(const std::filesystem::path& file) {
     fail(ErrorCode::kIo, "{} is a folder; name a CSV file in it", file.string());
   std::ifstream text(file);
   if (!text) fail(ErrorCode::kIo, "cannot read {}: {}", file.string(), std::strerror(errno));
+  skip_byte_order_mark(text);
   try {
     return parse(text, file.string());
   } catch (const Error& error) {  // An error in a file is not an invalid argument of the caller.
-    fail(ErrorCode::kIo, "{}", error.what());
+    fail(ErrorCode::kIo, "{}", cleaned_text(error.what()));
   }
 }
 

@@ -6,6 +6,7 @@
 #include <iterator>
 #include <nlohmann/json.hpp>
 
+#include "core/byte_order_mark.h"
 #include "core/device_kinds.h"
 #include "core/error.h"
 #include "core/hash.h"
@@ -235,6 +236,7 @@ bool is_results_file(const std::filesystem::path& file) {
   if (!std::filesystem::is_regular_file(file, unknown))
     return false;  // A pipe would be waited for.
   std::ifstream stream(file, std::ios::binary);
+  skip_byte_order_mark(stream);
   char first = 0;
   return stream >> first && first == '{';
 }

@@ -1,0 +1,22 @@
+// The mark that some programs, spreadsheets among them, write in front of UTF-8.
+#pragma once
+
+#include <istream>
+#include <string_view>
+
+namespace rooftile {
+
+/// Takes a byte order mark of UTF-8 off the front of a text that nothing was read from yet.
+inline void skip_byte_order_mark(std::istream& text) {
+  constexpr std::string_view kMark = "\xef\xbb\xbf";
+  std::size_t read = 0;
+  while (read < kMark.size() && text.peek() == static_cast<unsigned char>(kMark[read])) {
+    text.get();
+    ++read;
+  }
+  if (read == kMark.size()) return;
+  text.clear();
+  for (; read > 0; --read) text.unget();
+}
+
+}  // namespace rooftile
