@@ -70,8 +70,15 @@ void add_manual(CLI::App& app, Action& action);
 /// reported on stderr. Throws kDevice when there is no device.
 std::vector<DeviceProfile> selected_devices(const Globals& globals);
 
-/// Becomes true at the first SIGINT, SIGTERM, or SIGHUP that was not ignored before. A second one
-/// ends the process. SIGINT is answered on stderr.
+/// From now on SIGINT, SIGTERM and SIGHUP, unless the program was started with them ignored, end it
+/// with kInterrupted and remove its temporary files. A file that exceeds the limit of its length
+/// (ulimit -f) is an error of the function that writes it, not a signal.
+void clean_up_at_signals();
+/// Undoes the part of clean_up_at_signals() that a program inherits which takes this one's place.
+void leave_signals_to_program();
+
+/// Becomes true at the first SIGINT, SIGTERM, or SIGHUP that is not ignored, as above. A second one
+/// ends the process as above. SIGINT is answered on stderr.
 const std::atomic<bool>& stop_on_signals();
 
 class Context;

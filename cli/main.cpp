@@ -200,6 +200,8 @@ int run(int argc, char** argv) {
     return kUsage;
   }
   check_environment();
+  // A worker is ended by its tuner, which reports the signal of any other death.
+  if (!app.got_subcommand("worker")) clean_up_at_signals();
   return action();
 }
 

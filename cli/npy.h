@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-#include "cli/file_descriptor.h"
+#include "core/files/file_descriptor.h"
 
 namespace rooftile {
 

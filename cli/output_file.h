@@ -1,11 +1,12 @@
 #pragma once
 
 #include <filesystem>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 
-#include "cli/file_descriptor.h"
+#include "core/files/new_file.h"
 
 namespace rooftile {
 
@@ -14,17 +15,13 @@ namespace rooftile {
 /// --html, --spirv) are replaced, as by a compiler.
 void refuse_existing(const std::filesystem::path& path);
 
-/// A file that appears whole or not at all: written under a temporary name in the same folder and
-/// renamed by commit(). A link's target is replaced, not the link; permissions of a file that is
-/// there are kept. What is no regular file (/dev/null, a pipe) is written directly.
-/// Errors: kIo, naming the file and what the system said, also for a link that another user has put
-/// where everyone may (db/open/file_location.h); the old file is then still there.
+/// A file that appears whole or not at all (core/files/new_file.h). A link's target is replaced,
+/// not the link. What is no regular file (/dev/null, a pipe) is written directly. Errors: kIo,
+/// naming the file and what the system said, also for a link that another user has put where
+/// everyone may (db/open/file_location.h); the old file is then still there.
 class OutputFile {
  public:
   explicit OutputFile(const std::filesystem::path& path);
-  ~OutputFile();
-  OutputFile(const OutputFile&) = delete;
-  OutputFile& operator=(const OutputFile&) = delete;
 
   void write(std::string_view bytes);
   template <typename T>
@@ -34,12 +31,9 @@ class OutputFile {
   void commit();
 
  private:
-  [[noreturn]] void failed(int error) const;
-
-  std::string name_;               // as given, for messages
-  std::filesystem::path target_;   // links resolved
-  std::filesystem::path written_;  // temporary name; empty when target_ is written directly
-  FileDescriptor file_;
+  std::string name_;  // as given, for messages
+  std::optional<NewFile> new_;
+  FileDescriptor direct_;  // where there is no new file
 };
 
 }  // namespace rooftile

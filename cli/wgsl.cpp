@@ -13,11 +13,13 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <sstream>
 #include <string_view>
 
 #include "core/embedded_text.h"
 #include "core/error.h"
+#include "core/files/temporary_name.h"
 #include "generator/compile.h"
 
 namespace rooftile {
@@ -43,31 +45,32 @@ fs::path tools_folder() {
 /// A folder that is removed with its files.
 class ScratchFolder {
  public:
-  ScratchFolder() : path_((fs::temp_directory_path() / "rooftile-wgsl-XXXXXX").string()) {
-    if (::mkdtemp(path_.data()) == nullptr)
-      fail(ErrorCode::kIo, "no folder like {} can be made: {}", path_, std::strerror(errno));
-  }
-  ScratchFolder(const ScratchFolder&) = delete;
-  ScratchFolder& operator=(const ScratchFolder&) = delete;
-  ~ScratchFolder() {
-    std::error_code ignored;
-    fs::remove_all(path_, ignored);
+  ScratchFolder() {
+    const std::string pattern = (fs::temp_directory_path() / "rooftile-wgsl-XXXXXX").string();
+    if (!folder_.make_folder(pattern))
+      fail(ErrorCode::kIo, "no folder like {} can be made: {}", pattern, std::strerror(errno));
   }
 
-  std::string file(std::string_view name) const { return fmt::format("{}/{}", path_, name); }
-  void write(std::string_view name, std::string_view bytes) const {
+  /// The path of a file that this process or node makes there.
+  std::string file(std::string_view name) {
+    const auto [entry, fresh] = files_.try_emplace(std::string(name));
+    if (fresh) entry->second.take(fmt::format("{}/{}", folder_.path(), name));
+    return entry->second.path();
+  }
+  void write(std::string_view name, std::string_view bytes) {
     std::ofstream out(file(name), std::ios::binary);
     out.write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
     if (!out.flush()) fail(ErrorCode::kIo, "{} cannot be written", file(name));
   }
-  std::string read(std::string_view name) const {
+  std::string read(std::string_view name) {
     std::ostringstream text;
     text << std::ifstream(file(name)).rdbuf();
     return text.str();
   }
 
  private:
-  std::string path_;
+  TemporaryName folder_;  // Removed last.
+  std::map<std::string, TemporaryName> files_;
 };
 
 /// The node that scripts/web-tools installs; where it is not there, that of PATH.
@@ -113,7 +116,7 @@ std::string wgsl_of(const Shader& shader) {
         "WGSL is made by npm's naga-wasm, which is not in {}; run scripts/web-tools setup, or name "
         "its folder in ROOFTILE_WEB_TOOLS",
         tools.string());
-  const ScratchFolder scratch;
+  ScratchFolder scratch;
   for (const EmbeddedText& module : embedded_translator()) scratch.write(module.name, module.text);
   const std::vector<std::uint32_t> words = compile(shader);
   scratch.write("kernel.spv", {reinterpret_cast<const char*>(words.data()),

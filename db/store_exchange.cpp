@@ -1,13 +1,6 @@
 // Export of tuned data to a file, and import from one.
-#include <fcntl.h>
-#include <stdlib.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
-#include <cerrno>
-#include <cstring>
-
 #include "core/error.h"
+#include "core/files/new_file.h"
 #include "db/exchange/foreign_file.h"
 #include "db/exchange/import_rows.h"
 #include "db/migrations/schema.h"
@@ -19,50 +12,6 @@ namespace rooftile {
 namespace {
 
 namespace fs = std::filesystem;
-
-/// A temporary file in the target's folder, which is renamed to the target once it is complete.
-class NewFile {
- public:
-  explicit NewFile(const fs::path& target) : target_(target) {
-    // rename() would put the file in the place of a device or a pipe.
-    std::error_code unknown;
-    const fs::file_status status = fs::status(target, unknown);
-    if (fs::exists(status) && !fs::is_regular_file(status))
-      fail(ErrorCode::kIo, "cannot write {}: it is {}; name another file", target.string(),
-           fs::is_directory(status) ? "a folder" : "not a regular file");
-    std::string pattern = (target.parent_path() / ("." + target.filename().string() + ".XXXXXX"));
-    const int descriptor = ::mkstemp(pattern.data());
-    if (descriptor < 0) failed(errno);
-    path_ = pattern;
-    const mode_t mask = ::umask(0);
-    ::umask(mask);
-    ::fchmod(descriptor, 0666 & ~mask);  // mkstemp is for secrets; this is to be handed on
-    ::close(descriptor);
-  }
-  ~NewFile() {
-    if (!path_.empty()) ::unlink(path_.c_str());
-  }
-  NewFile(const NewFile&) = delete;
-  NewFile& operator=(const NewFile&) = delete;
-
-  const fs::path& path() const { return path_; }
-  /// Syncs the file before it is renamed, so that a power cut cannot leave an incomplete file under
-  /// the new name.
-  void take_its_place() {
-    const int descriptor = ::open(path_.c_str(), O_RDONLY | O_CLOEXEC);
-    const int error = descriptor < 0 || ::fsync(descriptor) != 0 ? errno : 0;
-    if (descriptor >= 0) ::close(descriptor);
-    if (error != 0) failed(error);
-    if (::rename(path_.c_str(), target_.c_str()) != 0) failed(errno);
-    path_.clear();
-  }
-
- private:
-  [[noreturn]] void failed(int error) const {
-    fail(ErrorCode::kIo, "cannot write {}: {}", target_.string(), std::strerror(error));
-  }
-  fs::path target_, path_;
-};
 
 /// Copies the rows of `own` that belong to the devices in temp.chosen, with the same row ids.
 /// Candidates, problems and origins come last, because the other rows decide which of them are
@@ -130,7 +79,7 @@ void Store::export_to(const fs::path& file, std::span<const RowId> devices) cons
   if (same_file(target, path()))
     fail(ErrorCode::kInvalidArgument, "{} is the database itself; name another file to export to",
          target.string());
-  NewFile fresh(target);
+  NewFile fresh(target, target.string());
   try {
     // No other process knows the file, and it is synced once, when it is complete.
     Connection out(fresh.path(), Access::kReadWrite, impl_->options.busy_timeout_ms);
@@ -154,7 +103,7 @@ void Store::export_to(const fs::path& file, std::span<const RowId> devices) cons
            path().string(), error.what());
     rethrow(error, target, "exporting tuned data", "");
   }
-  fresh.take_its_place();
+  fresh.commit();
 }
 
 std::string Store::origin() const {

@@ -10,6 +10,7 @@
 #include "cli/refresh.h"
 #include "cli/usage.h"
 #include "core/error.h"
+#include "core/files/temporary_name.h"
 #include "db/store.h"
 #include "formats/csv_export.h"
 #include "formats/t4_export.h"
@@ -125,15 +126,17 @@ class Importer {
   T4Defaults defaults_;
 };
 
-/// Imports all files; a refused file does not stop the others. Returns the number of refused files.
+/// Imports all files; a refused file does not stop the others. Releases the name of a new database
+/// once it holds something. Returns the number of refused files.
 std::size_t import_files(Store& store, const Importer& importer,
-                         const std::vector<std::string>& files) {
+                         const std::vector<std::string>& files, TemporaryName& fresh) {
   if (!store.note().empty()) fmt::print(stderr, "rooftile: {}\n", store.note());
   std::size_t refused = 0;
   ImportReport all;
   for (const std::string& file : files) {
     try {
       const ImportReport added = importer.add(store, file);
+      fresh.release();
       all.devices += added.devices;
       all.calibrations += added.calibrations;
       all.runs += added.runs;
@@ -155,19 +158,15 @@ std::size_t import_files(Store& store, const Importer& importer,
   return refused;
 }
 
-/// Same as import_files(), into a database that may be new. If every file is refused, a new
-/// database is removed again. named: same as in StoreOptions.
+/// Same as import_files(), into a database that may be new. A new one into which nothing was
+/// imported is removed again. named: same as in StoreOptions.
 std::size_t import_into(const std::filesystem::path& database, std::string_view named,
                         const Importer& importer, const std::vector<std::string>& files) {
-  const bool is_new = !database_exists(database, named);
-  std::size_t refused = 0;
-  {
-    Store store(database, {.named = named});
-    refused = import_files(store, importer, files);
-  }
-  if (std::error_code unknown; is_new && refused == files.size())
-    std::filesystem::remove(database, unknown);
-  return refused;
+  TemporaryName fresh;
+  if (std::error_code unknown; !database_exists(database, named))
+    fresh.take(std::filesystem::weakly_canonical(database, unknown).string());
+  Store store(database, {.named = named});
+  return import_files(store, importer, files, fresh);
 }
 
 int merge(const Globals& globals, const ExchangeArguments& arguments) {

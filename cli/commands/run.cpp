@@ -141,6 +141,7 @@ int run(const std::vector<std::string>& program, const RunOptions& run_options,
   std::vector<char*> argv;
   for (const std::string& word : program) argv.push_back(const_cast<char*>(word.c_str()));
   argv.push_back(nullptr);
+  leave_signals_to_program();
   ::execvp(argv[0], argv.data());
   const int why = errno;
   fmt::print(stderr, "rooftile: cannot run {}: {}\n", argv[0], std::strerror(why));

@@ -1,32 +1,56 @@
+// What the program does at signals. Only the program: the library leaves them to its user.
 #include <signal.h>
 #include <unistd.h>
 
 #include <string_view>
 
 #include "cli/command.h"
+#include "core/files/temporary_name.h"
 
 namespace rooftile {
 namespace {
 
 std::atomic<bool> stop_requested = false;
+sighandler_t growing_too_far = SIG_DFL;
 
-// The second signal has its default effect and ends the process.
+constexpr int kEnding[] = {SIGINT, SIGTERM, SIGHUP};
+
+extern "C" void end_now(int) {
+  remove_temporary_files();
+  ::_exit(kInterrupted);
+}
+
+// The second signal ends the process.
 extern "C" void request_stop(int signal_number) {
   stop_requested.store(true);
-  ::signal(signal_number, SIG_DFL);
+  ::signal(signal_number, end_now);
   constexpr std::string_view kText = "\nrooftile: stopping; another Ctrl-C ends it at once\n";
   // Nothing can be done about a terminal that does not take it.
   if (signal_number == SIGINT) [[maybe_unused]]
     const ssize_t written = ::write(STDERR_FILENO, kText.data(), kText.size());
 }
 
+/// Sets the handler of the signals that end a program, but of none that its parent has let it
+/// ignore, as nohup and shells do for programs in the background.
+void handle_ending(sighandler_t handler) {
+  for (const int signal_number : kEnding) {
+    struct sigaction before = {};
+    ::sigaction(signal_number, nullptr, &before);
+    if (before.sa_handler != SIG_IGN) ::signal(signal_number, handler);
+  }
+}
+
 }  // namespace
 
+void clean_up_at_signals() {
+  handle_ending(end_now);
+  growing_too_far = ::signal(SIGXFSZ, SIG_IGN);
+}
+
+void leave_signals_to_program() { ::signal(SIGXFSZ, growing_too_far); }
+
 const std::atomic<bool>& stop_on_signals() {
-  ::signal(SIGINT, request_stop);
-  ::signal(SIGTERM, request_stop);
-  // The terminal closes. nohup lets it be ignored.
-  if (::signal(SIGHUP, request_stop) == SIG_IGN) ::signal(SIGHUP, SIG_IGN);
+  handle_ending(request_stop);
   return stop_requested;
 }
 

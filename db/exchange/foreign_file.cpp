@@ -2,7 +2,6 @@
 
 #include <SQLiteCpp/Backup.h>
 #include <sqlite3.h>
-#include <stdlib.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -92,26 +91,21 @@ void check_content(Connection& connection, const Foreign& foreign) {
                                strays.getColumn(0).getString(), strays.getColumn(2).getString()));
 }
 
-fs::path temporary_copy(Connection& connection) {
+void copy_to_temporary(Connection& connection, TemporaryName& name) {
   std::error_code no_folder;
-  std::string name = (fs::temp_directory_path(no_folder) / "rooftile-import-XXXXXX").string();
-  const int descriptor = no_folder ? -1 : ::mkstemp(name.data());
+  const fs::path folder = fs::temp_directory_path(no_folder);
+  const int descriptor =
+      no_folder ? -1 : name.make_file((folder / "rooftile-import-XXXXXX").string());
   if (descriptor < 0)
     fail(ErrorCode::kIo,
          "cannot make a temporary file: {}; set TMPDIR to a folder that can be written",
          no_folder ? no_folder.message() : std::strerror(errno));
   ::close(descriptor);
-  try {
-    Connection copy(name, Access::kReadWrite, connection.busy_timeout_ms());
-    SQLite::Backup(copy.database(), connection.database()).executeStep();
-    copy.text("PRAGMA journal_mode = DELETE");  // the original may have a log, whose content the
-                                                // copy holds
-    migrate(copy);
-  } catch (...) {
-    ::unlink(name.c_str());
-    throw;
-  }
-  return name;
+  Connection copy(name.path(), Access::kReadWrite, connection.busy_timeout_ms());
+  SQLite::Backup(copy.database(), connection.database()).executeStep();
+  copy.text("PRAGMA journal_mode = DELETE");  // the original may have a log, whose content the
+                                              // copy holds
+  migrate(copy);
 }
 
 }  // namespace
@@ -125,20 +119,16 @@ ForeignFile::ForeignFile(Connection& own, const fs::path& file, const ForeignUse
     check_identity(*theirs, foreign);
     check_content(*theirs, foreign);
     const bool older = theirs->integer("PRAGMA user_version") < newest_schema_version();
-    if (older) copy_ = temporary_copy(*theirs);
-    own_.attach(older ? copy_ : file, theirs->access(), "theirs");
+    if (older) copy_to_temporary(*theirs, copy_);
+    own_.attach(older ? fs::path(copy_.path()) : file, theirs->access(), "theirs");
   } catch (const SQLite::Exception& failure) {
-    if (!copy_.empty()) ::unlink(copy_.c_str());
     if (failure.getErrorCode() == SQLITE_NOTADB) foreign.refuse(use.no_database);
     if (means_damage(failure)) foreign.refuse(fmt::format("is damaged ({})", failure.what()));
     rethrow(failure, file, "reading a database of elsewhere", "");
   }
 }
 
-ForeignFile::~ForeignFile() {
-  own_.database().tryExec("DETACH theirs");
-  if (!copy_.empty()) ::unlink(copy_.c_str());
-}
+ForeignFile::~ForeignFile() { own_.database().tryExec("DETACH theirs"); }
 
 void refuse_foreign(const fs::path& file, const StoreOptions& options) {
   const std::string outcome =

@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <string_view>
 
+#include "core/files/temporary_name.h"
 #include "db/sqlite/connection.h"
 
 namespace rooftile {
@@ -35,7 +36,7 @@ class ForeignFile {
 
  private:
   Connection& own_;
-  std::filesystem::path copy_;  // empty: the file itself is attached
+  TemporaryName copy_;  // empty: the file itself is attached
 };
 
 /// Refuses, as an import does, a file with an altered schema, damage or values that no Rooftile

@@ -12,6 +12,8 @@
 
 #include "core/error.h"
 #include "core/file_size_signal.h"
+#include "core/files/file_descriptor.h"
+#include "core/files/temporary_name.h"
 #include "core/hash.h"
 
 namespace rooftile {
@@ -20,20 +22,6 @@ namespace {
 // Plausible limit: drivers' caches of compute kernels have kilobytes to a few megabytes.
 constexpr off_t kMaxFileBytes = off_t{256} << 20;
 constexpr mode_t kOtherUsersBits = S_IRWXG | S_IRWXO;
-
-class Descriptor {
- public:
-  explicit Descriptor(int fd) : fd_(fd) {}
-  ~Descriptor() {
-    if (fd_ >= 0) ::close(fd_);
-  }
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
-  int get() const { return fd_; }
-
- private:
-  int fd_;
-};
 
 /// Returns everything before the data. Comparing it for equality checks format, device, driver,
 /// length and content at once.
@@ -103,7 +91,7 @@ LoadedPipelineCache load_pipeline_cache(const std::filesystem::path& file,
     return LoadedPipelineCache{.data = {},
                                .note = fmt::format("{} is ignored: {}", file.string(), why)};
   };
-  const Descriptor fd(::open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
+  const FileDescriptor fd(::open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
   if (fd.get() < 0 && errno == ENOENT)
     return {.data = {}, .note = fmt::format("{} is not there yet", file.string()), .missing = true};
   if (fd.get() < 0) return refused(std::strerror(errno));
@@ -131,16 +119,14 @@ void store_pipeline_cache(const std::filesystem::path& file, const DeviceProfile
                           std::string_view data) {
   const NoFileSizeSignal no_signal;
   make_private_folder(file.parent_path());
-  std::string temporary = file.string() + ".XXXXXX";
-  // mkostemp creates files with mode 0600.
-  const Descriptor fd(::mkostemp(temporary.data(), O_CLOEXEC));
-  if (fd.get() < 0) fail(ErrorCode::kIo, "cannot make {}: {}", temporary, std::strerror(errno));
+  TemporaryName temporary;
+  const std::string pattern = file.string() + ".XXXXXX";
+  const FileDescriptor fd(temporary.make_file(pattern));  // with mode 0600
+  if (!fd) fail(ErrorCode::kIo, "cannot make {}: {}", pattern, std::strerror(errno));
   const bool written = write_all(fd.get(), header(profile, data)) && write_all(fd.get(), data);
-  if (!written || std::rename(temporary.c_str(), file.c_str()) != 0) {
-    const int error = errno;
-    ::unlink(temporary.c_str());
-    fail(ErrorCode::kIo, "cannot write {}: {}", file.string(), std::strerror(error));
-  }
+  if (!written || std::rename(temporary.path().c_str(), file.c_str()) != 0)
+    fail(ErrorCode::kIo, "cannot write {}: {}", file.string(), std::strerror(errno));
+  temporary.release();
 }
 
 }  // namespace rooftile

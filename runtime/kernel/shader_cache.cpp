@@ -13,6 +13,7 @@
 
 #include "core/error.h"
 #include "core/file_size_signal.h"
+#include "core/files/temporary_name.h"
 #include "core/hash.h"
 #include "generator/compile.h"
 #include "runtime/support/log.h"
@@ -60,8 +61,8 @@ std::string write(const std::filesystem::path& path, const std::vector<std::uint
   std::error_code ignored;
   std::filesystem::create_directories(path.parent_path(), ignored);
   std::filesystem::permissions(path.parent_path(), std::filesystem::perms::owner_all, ignored);
-  std::string temporary = path.string() + ".XXXXXX";
-  const int fd = ::mkostemp(temporary.data(), O_CLOEXEC);  // with mode 0600
+  TemporaryName temporary;
+  const int fd = temporary.make_file(path.string() + ".XXXXXX");  // with mode 0600
   if (fd < 0) return message_of(errno);
   const std::string checksum = hash_hex(words);
   const auto bytes = static_cast<ssize_t>(words.size() * sizeof(std::uint32_t));
@@ -71,10 +72,10 @@ std::string write(const std::filesystem::path& path, const std::vector<std::uint
       ::write(fd, words.data(), static_cast<std::size_t>(bytes)) == bytes;
   const int error = errno;
   const bool closed = ::close(fd) == 0;
-  if (written && closed && std::rename(temporary.c_str(), path.c_str()) == 0) return {};
-  const std::string why = message_of(written ? errno : error);
-  ::unlink(temporary.c_str());
-  return why;
+  if (!written || !closed || std::rename(temporary.path().c_str(), path.c_str()) != 0)
+    return message_of(written ? errno : error);
+  temporary.release();
+  return {};
 }
 
 }  // namespace

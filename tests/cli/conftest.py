@@ -3,11 +3,16 @@ import os
 import pathlib
 import re
 import shutil
+import signal
 import subprocess
 import sys
 
 import pytest
 
+# A shell that starts the tests in the background ignores these, and programs that are started so go on ignoring them.
+signal.signal(signal.SIGINT, signal.default_int_handler)
+for number in (signal.SIGTERM, signal.SIGHUP):
+    signal.signal(number, signal.SIG_DFL)
 PROGRAM = os.environ["ROOFTILE_PROGRAM"]
 SOURCE = pathlib.Path(__file__).parents[2]
 sys.path.insert(0, str(SOURCE / "tests/support"))
