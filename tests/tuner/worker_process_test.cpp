@@ -137,11 +137,30 @@ TEST_F(WorkerProcessTest, AnInvalidReplyEndsTheWorker) {
 }
 
 TEST(WorkerReplies, ATimeBelowZeroIsRefused) {
-  const Json good = to_json(TimeReply{.hash = "x", .kernel_ns = {1, 0}, .pack_ns = 2, .compile_ns = 3});
+  const Json good =
+      to_json(TimeReply{.hash = "x", .kernel_ns = {1, 0}, .pack_ns = 2, .compile_ns = 3});
   EXPECT_THAT(time_reply_from_json(good).kernel_ns, ::testing::ElementsAre(1, 0));
   const TimeReply bad[] = {
       {.kernel_ns = {1, -1}}, {.pack_ns = -1}, {.compile_ns = -1}, {.estimate_ns = -1}};
   for (const TimeReply& reply : bad) EXPECT_THROW(time_reply_from_json(to_json(reply)), Error);
+}
+
+// As Ctrl-Z does: the worker stops its tuner for longer than the deadline.
+static_assert(static_cast<int>(ErrorCode::kTimeout) == 4);
+TEST_F(WorkerProcessTest, ARequestDuringWhichTheTunerWasStoppedIsRepeated) {
+  const std::string asked = (folder_ / "asked").string();
+  for (const std::string said : {"echo '{\"error\":4,\"message\":\"the device took too long\"}'",
+                                 "exec sleep 1000", "echo '{\"spoilt\":1}'"}) {
+    WorkerProcess worker(
+        script(fmt::format("while read a; do [ -e {0} ] || {{ touch {0}; kill -STOP $PPID; sleep "
+                           "2; kill -CONT $PPID; {1}; continue; }}; echo '{{\"x\":1}}'; done",
+                           asked, said)),
+        {{"operation", "open"}});
+    const WorkerAnswer answer = worker.ask({{"operation", "a"}}, 1, stop_);
+    ASSERT_EQ(answer.fate, WorkerFate::kAnswered) << said << answer.message;
+    EXPECT_TRUE(answer.reply.contains("x")) << said;
+    std::filesystem::remove(asked);
+  }
 }
 
 TEST_F(WorkerProcessTest, StopInterrupts) {

@@ -24,7 +24,9 @@ struct WorkerAnswer {
   Json reply;
   ErrorCode error = ErrorCode::kInternal;
   std::string message;
-  double opening_s = 0;  ///< Wall time of starting a new worker before the request was sent.
+  /// Wall time of starting a new worker before the request was sent, and of attempts during which
+  /// the tuner was stopped.
+  double opening_s = 0;
   /// Another process killed the worker, or the worker died or held too much memory after it had
   /// served other requests, which may have caused that.
   bool doubtful = false;

@@ -28,6 +28,10 @@ constexpr double kMemoryShare = 0.75, kLeastMemoryBytes = 2.0 * (1 << 30);
 // A killed process lives on while its driver waits for a hung device.
 constexpr double kDeathDeadlineS = 10;
 constexpr double kLastWaitS = 0.25;  // The caller is about to end.
+// A wait that ends so much too late means that this process, and with it mostly its worker, was
+// stopped, as by Ctrl-Z: a busy machine delays it by some hundredths of a second.
+constexpr double kStoppedS = 1;
+constexpr int kMostStops = 3;  // Of one request, which is then given up.
 
 void close_if_open(int& fd) {
   if (fd >= 0) ::close(fd);
@@ -148,7 +152,7 @@ WorkerAnswer WorkerProcess::exchange(const Json& request, double deadline_s,
     answer.doubtful = true;  // The worker died before it received this request.
     return answer;
   }
-  const double end_s = now_s() + deadline_s;
+  double end_s = now_s() + deadline_s;
   while (true) {
     if (std::optional<WorkerAnswer> next = answers_.next()) {
       // A device that was lost or given up fails every further request.
@@ -171,7 +175,13 @@ WorkerAnswer WorkerProcess::exchange(const Json& request, double deadline_s,
       return answer;
     }
     pollfd waiting = {.fd = from_worker_, .events = POLLIN, .revents = 0};
-    const int ready = ::poll(&waiting, 1, std::min(kPollMs, 1 + static_cast<int>(left_s * 1e3)));
+    const int wait_ms = std::min(kPollMs, 1 + static_cast<int>(left_s * 1e3));
+    const double wait_start_s = now_s();
+    const int ready = ::poll(&waiting, 1, wait_ms);
+    // Time in which this process could not look for an answer is not the worker's.
+    const double late_s = now_s() - wait_start_s - wait_ms * 1e-3;
+    end_s += std::max(0.0, late_s);
+    stopped_ = stopped_ || late_s > kStoppedS;
     if (ready == 0) {
       const double held_bytes = resident_bytes();
       if (held_bytes > memory_limit_bytes_) {
@@ -217,6 +227,7 @@ WorkerAnswer WorkerProcess::attempt(const Json& request, double deadline_s,
     }
   }
   const double opening_s = now_s() - start_s;
+  stopped_ = false;
   WorkerAnswer answer = exchange(request, deadline_s, stop);
   answer.opening_s = opening_s;
   // Memory that it holds, or that it destroyed, may be the work of an earlier request.
@@ -227,8 +238,19 @@ WorkerAnswer WorkerProcess::attempt(const Json& request, double deadline_s,
 
 WorkerAnswer WorkerProcess::ask(const Json& request, double deadline_s,
                                 const std::atomic<bool>& stop) {
+  const double start_s = now_s();
   WorkerAnswer answer = attempt(request, deadline_s, stop);
-  return answer.doubtful ? attempt(request, deadline_s, stop) : answer;
+  // The worker's own limits, and the times that it measures, hold the stop as well.
+  for (int stops = 0; stopped_ && stops < kMostStops && !stop.load(); ++stops) {
+    const double spoilt_s = now_s() - start_s;
+    answer = attempt(request, deadline_s, stop);
+    answer.opening_s += spoilt_s;
+  }
+  if (answer.doubtful) answer = attempt(request, deadline_s, stop);
+  if (stopped_ && answer.fate != WorkerFate::kAnswered && answer.fate != WorkerFate::kInterrupted)
+    answer = {.fate = WorkerFate::kInterrupted,
+              .message = "the tuner was stopped while it waited for " + answer.message};
+  return answer;
 }
 
 }  // namespace rooftile

@@ -32,7 +32,8 @@ class WorkerProcess {
   /// Sends a request. The worker is killed after deadline_s of wall time, or when `stop`, which is
   /// polled, becomes true. A worker whose device failed gets no further request: the next one
   /// starts a new worker. Where it is unclear whether the request caused the failure, it is
-  /// repeated once in a new worker.
+  /// repeated once in a new worker. Time in which this process is stopped (Ctrl-Z) counts against
+  /// no deadline, and a request during which it was stopped is repeated.
   WorkerAnswer ask(const Json& request, double deadline_s, const std::atomic<bool>& stop);
   pid_t pid() const { return pid_; }  ///< 0 when none is running.
   double memory_limit_bytes() const { return memory_limit_bytes_; }
@@ -63,6 +64,7 @@ class WorkerProcess {
   std::vector<pid_t> left_;
   int to_worker_ = -1, from_worker_ = -1;
   AnswerReader answers_;
+  bool stopped_ = false;  ///< Whether this process was stopped during the last request.
 };
 
 }  // namespace rooftile
