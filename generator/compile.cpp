@@ -58,6 +58,13 @@ std::vector<std::uint32_t> compile(const Shader& shader) {
                                    : shaderc_optimization_level_zero);
   const shaderc::SpvCompilationResult result =
       compiler.CompileGlslToSpv(shader.glsl, shaderc_compute_shader, "kernel.comp", options);
+  // The library gives no reason where it caught an exception, or has no memory for a result.
+  if (result.GetCompilationStatus() != shaderc_compilation_status_success &&
+      result.GetErrorMessage().empty())
+    fail(ErrorCode::kOutOfMemory,
+         "the shader compiler gave up on the generated kernel {} without a reason, as it does when "
+         "memory runs out; free memory, or raise the limit on it (ulimit -v)",
+         shader.hash);
   if (result.GetCompilationStatus() != shaderc_compilation_status_success)
     fail(ErrorCode::kCompile,
          "the generated kernel {} does not compile (keep its text and report it): {}", shader.hash,

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 
 #include <fstream>
 
@@ -15,6 +16,8 @@
 namespace rooftile {
 namespace {
 
+using ::testing::AllOf;
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
@@ -84,6 +87,45 @@ TEST_F(SlowMachineTest, ACandidateThatExceedsItsTimeOnASteadyMachineIsBlocked) {
   ASSERT_THAT(blocked, SizeIs(1));
   EXPECT_EQ(store_.candidate(blocked[0].candidate)->variant, variants_[2]);
   EXPECT_THAT(blocked[0].reason, HasSubstr("timed out"));
+}
+
+// One candidate is refused for lack of memory, then the worker can no longer be started.
+TEST_F(SlowMachineTest, ACandidateWithoutMemoryIsNeitherBlockedNorUnverified) {
+  const std::filesystem::path file = folder_ / "worker";
+  WorkerScript(file) << "read -r request\necho '{\"error\":"
+                     << static_cast<int>(ErrorCode::kOutOfMemory)
+                     << ",\"message\":\"the compiler got none; free some\"}'\nread -r end\n";
+  worker_.emplace(file, Json{{"operation", "open"}});
+  std::vector<std::string> messages;
+  runner_.emplace(
+      store_, *worker_, budget_, stop_,
+      RunnerOptions{.device = device_,
+                    .run = store_.begin_run(device_, kGeneratorVersion, "{}"),
+                    .message = [&](const std::string& text) { messages.push_back(text); }});
+  EXPECT_FALSE(time(variants_[1]));
+  EXPECT_THAT(messages, ElementsAre(AllOf(HasSubstr("memory ran out: the compiler got none"),
+                                          HasSubstr("tune again with more"))));
+  std::filesystem::remove(file);
+  worker_.emplace(file, Json{{"operation", "open"}});
+  EXPECT_THROW(time(variants_[2]), Error);
+  EXPECT_THAT(store_.black_listed(device_), IsEmpty());
+  EXPECT_THAT(store_.journal(device_), IsEmpty());
+}
+
+// Whether the worker crashed, or hung, because it got no memory cannot be seen.
+TEST_F(SlowMachineTest, ACrashOrHangUnderALimitOfMemoryBlocksNoCandidate) {
+  rlimit before = {};
+  ASSERT_EQ(::getrlimit(RLIMIT_AS, &before), 0);
+  const rlimit finite = {.rlim_cur = RLIM_INFINITY - 1, .rlim_max = before.rlim_max};
+  ASSERT_EQ(::setrlimit(RLIMIT_AS, &finite), 0);
+  EXPECT_EQ(outcome_of({.fate = WorkerFate::kTimedOut}).failure, std::nullopt);
+  EXPECT_TRUE(outcome_of({.fate = WorkerFate::kTimedOut}).lacked_memory);
+  EXPECT_THAT(outcome_of({.fate = WorkerFate::kCrashed, .message = "signal 11"}).message,
+              HasSubstr("signal 11; the limit on the memory"));
+  EXPECT_EQ(outcome_of({.fate = WorkerFate::kCrashed}).failure, std::nullopt);
+  EXPECT_EQ(outcome_of({.fate = WorkerFate::kOutOfMemory}).failure, SampleStatus::kCrashed);
+  ASSERT_EQ(::setrlimit(RLIMIT_AS, &before), 0);
+  EXPECT_EQ(outcome_of({.fate = WorkerFate::kCrashed}).failure, SampleStatus::kCrashed);
 }
 
 }  // namespace

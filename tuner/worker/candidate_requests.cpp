@@ -40,13 +40,19 @@ CandidateOutcome outcome_of(const WorkerAnswer& answer) {
       break;
     case WorkerFate::kRefused:
       // A lack of support or memory on this device is not the kernel's fault.
-      if (answer.error != ErrorCode::kUnsupported && answer.error != ErrorCode::kOutOfMemory)
+      outcome.lacked_memory = answer.error == ErrorCode::kOutOfMemory;
+      if (answer.error != ErrorCode::kUnsupported && !outcome.lacked_memory)
         outcome.failure = status_of(answer.error);
       break;
     case WorkerFate::kTimedOut:
-      outcome.failure = SampleStatus::kTimedOut;
-      break;
     case WorkerFate::kCrashed:
+      outcome.lacked_memory = memory_is_limited();
+      if (outcome.lacked_memory)
+        outcome.message += fmt::format("; {}", kMemoryLimitAdvice);
+      else
+        outcome.failure =
+            answer.fate == WorkerFate::kCrashed ? SampleStatus::kCrashed : SampleStatus::kTimedOut;
+      break;
     case WorkerFate::kOutOfMemory:
       outcome.failure = SampleStatus::kCrashed;
       break;
@@ -67,10 +73,17 @@ WorkerAnswer CandidateRequests::ask_without_journal(const Json& request, double 
 CandidateOutcome CandidateRequests::ask(RowId candidate, const Json& request, double watchdog_s) {
   const RowId journal = store_.journal_begin(device_, candidate, ::getpid());
   const double start_s = now_s();
-  const WorkerAnswer answer = ask_without_journal(request, watchdog_s);
+  WorkerAnswer answer;
+  try {
+    answer = ask_without_journal(request, watchdog_s);
+  } catch (...) {  // There is no worker, or no memory here: the candidate is not at fault.
+    store_.journal_end(journal);
+    throw;
+  }
   store_.journal_end(journal);
   CandidateOutcome outcome = outcome_of(answer);
   outcome.wall_s = now_s() - start_s - answer.opening_s;
+  if (outcome.lacked_memory) lack_of_memory_ = outcome.message;
   if (lost_worker_) lost_s_ += answer.opening_s;
   lost_worker_ = false;
   return outcome;

@@ -19,6 +19,9 @@ struct CandidateOutcome {
   std::optional<Json> reply;
   /// Failure of the candidate; no value when it is not to blame.
   std::optional<SampleStatus> failure;
+  /// Whether there was no answer because memory ran out, or perhaps did where it is limited. That
+  /// is no candidate's fault.
+  bool lacked_memory = false;
   std::string message;
   double wall_s = 0;
 };
@@ -64,6 +67,9 @@ class CandidateRequests {
   void lose(double wall_s);
   double lost_s() const { return lost_s_; }
 
+  /// What was said when memory last ran out; "" where it never has.
+  const std::string& lack_of_memory() const { return lack_of_memory_; }
+
   pid_t worker() const { return worker_.pid(); }  ///< 0 when none is running.
   double memory_limit_bytes() const { return worker_.memory_limit_bytes(); }
 
@@ -75,6 +81,7 @@ class CandidateRequests {
   const std::atomic<bool>& stop_;
   bool lost_worker_ = false;
   double lost_s_ = 0;
+  std::string lack_of_memory_;
 };
 
 }  // namespace rooftile

@@ -1,6 +1,7 @@
 #include "tuner/worker/candidate_runner.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "core/numbers/statistics.h"
 #include "generator/compiler_work.h"
@@ -28,7 +29,13 @@ CandidateRunner::CandidateRunner(Store& store, WorkerProcess& worker, const Budg
       ahead_(store, options_.device, options_.compilers, stop),
       watchdog_(options_.rotate_bytes, options_.watchdog),
       log_(store, options_.device),
-      counters_(store, options_.device, options_.message) {}
+      counters_(store, options_.device, options_.message) {
+  if (options_.message && memory_is_limited())
+    options_.message(
+        "the memory of processes is limited (ulimit -v): a driver that gets none may crash or "
+        "hang, "
+        "so that crashes and time-outs black-list no kernel in this run");
+}
 
 RowId CandidateRunner::id(const Variant& variant, const Signature& signature) {
   const auto [entry, fresh] = ids_.try_emplace(to_string(signature) + " " + to_string(variant), 0);
@@ -73,6 +80,14 @@ CandidateOutcome CandidateRunner::ask(RowId candidate, const Json& request, doub
   if (slowdown < kSlow) return outcome;
   requests_.lose(outcome.wall_s);
   return requests_.ask(candidate, request, watchdog_s * std::min(slowdown, kSlowest));
+}
+
+void CandidateRunner::note_lack_of_memory() {
+  if (requests_.lack_of_memory().empty() || std::exchange(lacked_memory_, true)) return;
+  if (options_.message)
+    options_.message(fmt::format(
+        "kernels are left out, not black-listed, because memory ran out: {}; tune again with more",
+        requests_.lack_of_memory()));
 }
 
 NoiseReport CandidateRunner::noise() const {
@@ -147,6 +162,7 @@ std::optional<TimeReply> CandidateRunner::time(const Variant& variant, const Pro
   }
   if (options_.reference)
     drift_.update([&] { return time_reference(); }, [&] { return requests_.over(); });
+  note_lack_of_memory();
   if (requests_.over()) return std::nullopt;
   const double limit_s = std::min(options.limit_ns * 1e-9, kLongestLimitS);
   const int packings =
@@ -166,6 +182,7 @@ std::optional<TimeReply> CandidateRunner::time(const Variant& variant, const Pro
       ask(candidate, request,
           watchdog_.timing_s(problem, options.samples + packings, limit_s, requests_.worker()));
   std::optional<TimeReply> answered = read_reply(outcome, time_reply_from_json);
+  note_lack_of_memory();
   SampleRecord sample = {.run = options_.run,
                          .candidate = candidate,
                          .problem = store_.problem_id(problem),
@@ -204,6 +221,7 @@ bool CandidateRunner::certified(const Variant& variant, const Signature& signatu
       {"operation", "certify"}, {"variant", to_string(variant)}, {"signature", to_json(signature)}};
   CandidateOutcome outcome = ask(candidate, request, watchdog_.certification_s());
   const auto answered = read_reply(outcome, certificate_from_json);
+  note_lack_of_memory();
   if (outcome.failure) {
     reject(candidate, variant,
            fmt::format("certification: {}: {}", name(*outcome.failure), outcome.message),

@@ -108,6 +108,8 @@ class CandidateRunner {
 
  private:
   std::optional<double> time_reference();
+  /// Says once a run that candidates are left out because memory ran out.
+  void note_lack_of_memory();
   /// Asks the worker. After a time-out on a device, or a machine, that has become slower, asks once
   /// more with a longer limit, because that is not the candidate's fault.
   CandidateOutcome ask(RowId candidate, const Json& request, double watchdog_s);
@@ -131,6 +133,7 @@ class CandidateRunner {
   CounterReader counters_;
   std::map<std::string, RowId> ids_;
   std::size_t failures_ = 0;
+  bool lacked_memory_ = false;
 };
 
 }  // namespace rooftile

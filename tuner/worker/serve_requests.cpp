@@ -142,7 +142,8 @@ bool serve_requests(std::istream& requests, std::FILE* replies, WorkerOperations
     } catch (const Error& error) {
       reply = error_reply(error.code(), error.what());
     } catch (const std::bad_alloc&) {
-      reply = error_reply(ErrorCode::kOutOfMemory, "out of host memory");
+      reply = error_reply(ErrorCode::kOutOfMemory,
+                          "out of host memory; free some, or raise the limit on it (ulimit -v)");
     } catch (const std::exception& error) {
       reply = error_reply(ErrorCode::kInternal, error.what());
     }

@@ -54,6 +54,13 @@ double worker_memory_limit_bytes() {
   return std::max(kLeastMemoryBytes, kMemoryShare * available_memory_bytes());
 }
 
+bool memory_is_limited() {
+  for (const auto resource : {RLIMIT_AS, RLIMIT_DATA})
+    if (rlimit limit = {}; ::getrlimit(resource, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY)
+      return true;
+  return false;
+}
+
 WorkerProcess::WorkerProcess(std::filesystem::path program, Json opening, double memory_limit_bytes)
     : program_(std::move(program)),
       opening_(std::move(opening)),
@@ -93,7 +100,10 @@ void WorkerProcess::start() {
   if (error != 0) {
     close_if_open(to_worker_);
     close_if_open(from_worker_);
-    fail(ErrorCode::kIo, "cannot start the tuning worker {}: {}", program, std::strerror(error));
+    const bool memory = error == ENOMEM || error == EAGAIN;
+    fail(memory ? ErrorCode::kOutOfMemory : ErrorCode::kIo,
+         "cannot start the tuning worker {}: {}{}", program, std::strerror(error),
+         memory ? "; free memory, or raise the limits on it and on processes (ulimit -v, -u)" : "");
   }
   pid_ = pid;
   answers_.clear();
@@ -223,7 +233,11 @@ WorkerAnswer WorkerProcess::attempt(const Json& request, double deadline_s,
       // The candidate is not at fault, because nothing of it has been sent yet.
       if (opened.fate == WorkerFate::kInterrupted) return opened;
       end();
-      fail(ErrorCode::kDevice, "the tuning worker cannot open the device: {}", opened.message);
+      const bool limited = opened.fate == WorkerFate::kCrashed && memory_is_limited();
+      fail(limited || opened.error == ErrorCode::kOutOfMemory ? ErrorCode::kOutOfMemory
+                                                              : ErrorCode::kDevice,
+           "the tuning worker cannot open the device: {}{}{}", opened.message, limited ? "; " : "",
+           limited ? kMemoryLimitAdvice : "");
     }
   }
   const double opening_s = now_s() - start_s;

@@ -16,6 +16,12 @@ namespace rooftile {
 /// least 2 GiB. Operands and compilers need far less; the rest keeps the machine usable.
 double worker_memory_limit_bytes();
 
+/// Whether this process and its workers may get no memory although the machine has some, as under
+/// `ulimit -v`. Compilers and drivers that get none often crash or hang, and do not say why.
+bool memory_is_limited();
+inline constexpr const char* kMemoryLimitAdvice =
+    "the limit on the memory of processes (ulimit -v) may be the cause: raise it";
+
 /// Runs one worker at a time; the first request starts it, as does the first one after its death.
 /// Not thread-safe.
 class WorkerProcess {
