@@ -3,14 +3,13 @@
 #include <algorithm>
 #include <array>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 
 #include "cli/command.h"
 #include "cli/inspect_kernels.h"
 #include "cli/output_file.h"
 #include "cli/usage.h"
 #include "core/error.h"
+#include "core/files/text_file.h"
 #include "inspect/inspection.h"
 #include "tuner/worker/kernel_inspector.h"
 
@@ -122,9 +121,7 @@ int merge(const InspectArguments& arguments) {
          arguments.of_one_run);
   std::vector<Inspection> devices;
   for (const std::string& path : arguments.files) {
-    std::ifstream file(path, std::ios::binary);
-    const std::string text((std::istreambuf_iterator<char>(file)), {});
-    if (!file.good() && !file.eof()) fail(ErrorCode::kIo, "cannot read {}", path);
+    const std::string text = read_text_file(path);
     try {
       devices.push_back(parse_inspection(text));
     } catch (const Error& error) {

@@ -35,7 +35,7 @@ TABLE = {
         ["--db", "folder", "report"], ["--db", "folder", "devices"], ["--db", "folder", "explain", *SIZES],
         ["--db", "folder", "tune", "--quick", *SIZES], ["gemm", "folder", "b.npy", "-o", "c.npy"],
         ["gemm", "a.npy", "folder", "-o", "c.npy"], ["gemm", "a.npy", "b.npy", "-o", "folder"], [*GEMM, "--c", "folder", "--beta", 1],
-        ["quantize", "folder", "-o", "q"], ["tune", "--shapes", "folder"], ["report", "--html", "folder"],
+        ["quantize", "folder", "-o", "q"], ["tune", "--shapes", "folder"], ["inspect", "folder", "--page", "x.html"], ["report", "--html", "folder"],
         ["report", "--compare", "folder"], ["db", "import", "folder"], ["db", "merge", "folder", "rooftile.db"],
         ["db", "merge", "out.db", "folder"], ["db", "export", "folder"], ["db", "export", "--force", "folder"],
         ["db", "export-space", "folder", *SIZES], [*NAIVE, "--spirv", "folder"]]),
@@ -48,6 +48,8 @@ TABLE = {
         ["inspect", "text.csv", "--page", "x.html"], ["gemm", "text.npy", "b.npy", "-o", "c.npy"], ["quantize", "text.npy", "-o", "q"], ["tune", "--shapes", "text.csv"],
         ["tune", "--shapes", "text.npy"], ["report", "--compare", "text.db"], ["db", "import", "text.db"],
         ["db", "merge", "out.db", "text.db"], ["quantize", "text_nan.npy", "-o", "q"]]),
+    "file without an end": (1, "/dev/zero is longer than 64 MiB", [
+        ["tune", "--shapes", "/dev/zero"], ["inspect", "/dev/zero", "--page", "x.html"]]),
     "unwritable output": (1, "nofolder", [
         ["gemm", "a.npy", "b.npy", "-o", "nofolder/c.npy"], ["quantize", "a.npy", "-o", "nofolder/q"],
         ["report", "--html", "nofolder/x.html"], ["inspect", "-o", "nofolder/x.json"], ["db", "export", "nofolder/x.db"], [*NAIVE, "--spirv", "nofolder/x.spv"]]),

@@ -4,10 +4,7 @@
 
 #include <algorithm>
 #include <array>
-#include <cerrno>
 #include <charconv>
-#include <cstring>
-#include <fstream>
 #include <map>
 #include <sstream>
 #include <utility>
@@ -15,6 +12,7 @@
 #include "core/byte_order_mark.h"
 #include "core/embedded_text.h"
 #include "core/error.h"
+#include "core/files/text_file.h"
 #include "core/groups.h"
 #include "core/text_table.h"
 
@@ -175,11 +173,7 @@ std::vector<TuneProblem> problem_set(std::string_view name) {
 }
 
 std::vector<TuneProblem> read_problem_csv(const std::filesystem::path& file) {
-  std::error_code unknown;
-  if (std::filesystem::is_directory(file, unknown))
-    fail(ErrorCode::kIo, "{} is a folder; name a CSV file in it", file.string());
-  std::ifstream text(file);
-  if (!text) fail(ErrorCode::kIo, "cannot read {}: {}", file.string(), std::strerror(errno));
+  std::istringstream text(read_text_file(file));
   skip_byte_order_mark(text);
   try {
     return parse(text, file.string());
