@@ -97,7 +97,12 @@ FrozenPoint parse_point(std::string_view line) {
   };
   point.kernel_ns = amount(1);
   point.mad_ns = amount(2);
-  point.count = static_cast<std::size_t>(amount(3));
+  constexpr double kMostSamples = 1e9;
+  const double samples = amount(3);
+  if (samples > kMostSamples || samples != std::floor(samples))
+    fail(ErrorCode::kInvalidArgument, "{} is '{}'; it takes a whole number up to 10^9",
+         kMeasured[3], values[parameters + 3]);
+  point.count = static_cast<std::size_t>(samples);
   point.pack_ns = amount(4);
   point.compile_ns = amount(5);
   if ((point.status == SampleStatus::kMeasured) != (point.kernel_ns > 0))

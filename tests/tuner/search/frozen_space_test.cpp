@@ -131,6 +131,8 @@ TEST_F(FrozenSpaceTest, WrongTextsAreRefusedWithTheLine) {
   refused(with(",1000,", ",-1000,"), "x.csv:3: kernel_ns is '-1000'");
   refused(with(",1000,", ",nan,"), "x.csv:3: kernel_ns is 'nan'");
   refused(with(",1000,", ",0,"), "x.csv:3: a measured candidate has a time");
+  refused(with(",1000,10,2,", ",1000,10,1e54,"), "x.csv:3: count is '1e54'");
+  refused(with(",1000,10,2,", ",1000,10,2.5,"), "x.csv:3: count is '2.5'");
   refused(with("\ntiled,64", "\ntiled,64,64"), "x.csv:3: 37 columns");
   refused(good.substr(0, good.find("\ntiled") + 1), "holds no candidate");
 }
