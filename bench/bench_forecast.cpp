@@ -125,21 +125,24 @@ std::vector<Call> calls_of(const std::string& file) {
   return calls;
 }
 
-/// How long the tiers take, and which one is faster, in each run of bench_dispatch, from the errors
-/// of the predictions in the others.
+/// Holds out each run of bench_dispatch in turn. The times of its calls, and which tier is faster,
+/// are stated from the errors that the predictions had in the other runs.
 void tiers(const Setting& setting, Curves& curves, Probabilities& device_faster) {
   if (setting.dispatch.size() < 2)
-    fail(ErrorCode::kInvalidArgument, "--dispatch takes two files or more; each is held out in turn");
+    fail(ErrorCode::kInvalidArgument,
+         "--dispatch takes two files or more; each is held out in turn");
   std::vector<std::vector<Call>> runs;
   for (const std::string& file : setting.dispatch) runs.push_back(calls_of(file));
   for (std::size_t held = 0; held < runs.size(); ++held) {
     std::vector<double> device, host, ratio;
-    for (std::size_t i = 0; i < runs.size(); ++i)
-      for (const Call& call : i == held ? std::vector<Call>{} : runs[i]) {
+    for (std::size_t i = 0; i < runs.size(); ++i) {
+      if (i == held) continue;
+      for (const Call& call : runs[i]) {
         device.push_back(call.device_error());
         host.push_back(call.host_error());
         ratio.push_back(call.ratio_error());
       }
+    }
     if (ratio.empty())
       fail(ErrorCode::kInvalidArgument, "the other files than {} have no call with all times",
            setting.dispatch[held]);
@@ -150,8 +153,9 @@ void tiers(const Setting& setting, Curves& curves, Probabilities& device_faster)
                                                call.host_error());
       const double wins = std::log(call.predicted_host / call.predicted_device);
       const auto below = std::ranges::count_if(ratio, [&](double error) { return error < wins; });
-      device_faster.add((static_cast<double>(below) + 0.5) / (static_cast<double>(ratio.size()) + 1),
-                        call.device < call.host);
+      device_faster.add(
+          (static_cast<double>(below) + 0.5) / (static_cast<double>(ratio.size()) + 1),
+          call.device < call.host);
     }
   }
 }

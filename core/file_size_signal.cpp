@@ -27,7 +27,7 @@ NoFileSizeSignal::~NoFileSizeSignal() {
   if (!blocks_) return;
   const sigset_t set = only_file_size();
   const timespec now = {};
-  while (::sigtimedwait(&set, nullptr, &now) == SIGXFSZ) {  // what a write has left
+  while (::sigtimedwait(&set, nullptr, &now) == SIGXFSZ) {  // takes what a failed write has raised
   }
   ::pthread_sigmask(SIG_UNBLOCK, &set, nullptr);
 }

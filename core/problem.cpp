@@ -194,7 +194,7 @@ std::int64_t span_b(const Problem& p) {
 std::int64_t span_c(const Problem& p) { return span_of_batch(p, {p.m, p.n}, p.ldc, p.stride_c); }
 
 std::int64_t ld_quantized(const Problem& p) {
-  // Of a k that no memory holds, which validate() refuses, no block is missing.
+  // A k so large that rounding it up would overflow stays as it is: validate() refuses it.
   const std::int64_t block = p.types.b.block;
   return block == 0 || p.k > kMaxBytes - block ? p.k : round_up(p.k, block);
 }

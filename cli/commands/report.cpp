@@ -32,7 +32,8 @@ Report selected(const Store& store, const Globals& globals) {
   return report;
 }
 
-/// Of a file that may be a stranger's; the tuning database itself holds what was found here.
+/// The report of the file that is compared. Such a file may be a stranger's and is checked as one,
+/// unless it is the tuning database itself.
 Report other_report(const std::string& file, const Store& own) {
   std::error_code missing;
   const Store other(file, {.mode = OpenMode::kReadOnly,

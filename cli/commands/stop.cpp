@@ -1,4 +1,4 @@
-// What the program does at signals. Only the program: the library leaves them to its user.
+// Handlers of signals. Only the command line program sets them; the library never does.
 #include <signal.h>
 #include <unistd.h>
 

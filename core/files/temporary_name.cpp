@@ -67,27 +67,27 @@ char* TemporaryName::begin(const std::string& pattern) {
   return slot_->name;
 }
 
-int TemporaryName::make_file(const std::string& pattern) {
-  char* const name = begin(pattern);
-  const int descriptor = ::mkostemp(name, O_CLOEXEC);
-  const int error = errno;
-  if (descriptor < 0)
-    release();
-  else if (name != path_.data())
-    path_ = name;
-  errno = error;
-  return descriptor;
-}
-
-bool TemporaryName::make_folder(const std::string& pattern) {
-  char* const name = begin(pattern);
-  const bool made = ::mkdtemp(name) != nullptr;
+// Keeps the name that the system has chosen, or none. errno stays as it is.
+void TemporaryName::end(const char* name, bool made) {
   const int error = errno;
   if (!made)
     release();
   else if (name != path_.data())
     path_ = name;
   errno = error;
+}
+
+int TemporaryName::make_file(const std::string& pattern) {
+  char* const name = begin(pattern);
+  const int descriptor = ::mkostemp(name, O_CLOEXEC);
+  end(name, descriptor >= 0);
+  return descriptor;
+}
+
+bool TemporaryName::make_folder(const std::string& pattern) {
+  char* const name = begin(pattern);
+  const bool made = ::mkdtemp(name) != nullptr;
+  end(name, made);
   return made;
 }
 

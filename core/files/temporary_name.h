@@ -34,6 +34,7 @@ class TemporaryName {
 
  private:
   char* begin(const std::string& pattern);
+  void end(const char* name, bool made);
 
   Slot* slot_;  ///< Null where all are taken: such a name is removed with the object only.
   std::string path_;

@@ -268,8 +268,7 @@ OpenedFile open_file(const fs::path& path, const StoreOptions& options) {
         if (attempt == kAttempts)
           fail(ErrorCode::kDatabase,
                "{} is damaged repeatedly ({}); check the disk and look with `rooftile db check`, "
-               "then "
-               "restore a copy or move it away, or name another file{}",
+               "then restore a copy or move it away, or name another file{}",
                path.string(), damage.why, options.named);
         const fs::path aside =
             set_aside(path, options.busy_timeout_ms, [&] { return is_damaged(path, options); });

@@ -1,4 +1,4 @@
-// What a process that was forked may do with databases. Internal to db/.
+// Keeps a forked child away from SQLite where its parent was using it. Internal to db/.
 #pragma once
 
 namespace rooftile {
