@@ -11,9 +11,8 @@
 #include <utility>
 
 #include "core/error.h"
-#include "core/file_size_signal.h"
 #include "core/files/file_descriptor.h"
-#include "core/files/temporary_name.h"
+#include "core/files/private_file.h"
 #include "core/hash.h"
 
 namespace rooftile {
@@ -54,16 +53,6 @@ bool read_all(int fd, char* target, std::size_t size) {
     if (got <= 0) return false;
     target += got;
     size -= static_cast<std::size_t>(got);
-  }
-  return true;
-}
-
-bool write_all(int fd, std::string_view bytes) {
-  while (!bytes.empty()) {
-    const ssize_t put = ::write(fd, bytes.data(), bytes.size());
-    if (put < 0 && errno == EINTR) continue;
-    if (put <= 0) return false;
-    bytes.remove_prefix(static_cast<std::size_t>(put));
   }
   return true;
 }
@@ -117,16 +106,9 @@ LoadedPipelineCache load_pipeline_cache(const std::filesystem::path& file,
 
 void store_pipeline_cache(const std::filesystem::path& file, const DeviceProfile& profile,
                           std::string_view data) {
-  const NoFileSizeSignal no_signal;
   make_private_folder(file.parent_path());
-  TemporaryName temporary;
-  const std::string pattern = file.string() + ".XXXXXX";
-  const FileDescriptor fd(temporary.make_file(pattern));  // with mode 0600
-  if (!fd) fail(ErrorCode::kIo, "cannot make {}: {}", pattern, std::strerror(errno));
-  const bool written = write_all(fd.get(), header(profile, data)) && write_all(fd.get(), data);
-  if (!written || std::rename(temporary.path().c_str(), file.c_str()) != 0)
-    fail(ErrorCode::kIo, "cannot write {}: {}", file.string(), std::strerror(errno));
-  temporary.release();
+  if (const int error = replace_private_file(file, {header(profile, data), data}); error != 0)
+    fail(ErrorCode::kIo, "cannot write {}: {}", file.string(), std::strerror(error));
 }
 
 }  // namespace rooftile

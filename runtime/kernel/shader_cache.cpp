@@ -12,8 +12,7 @@
 #include <system_error>
 
 #include "core/error.h"
-#include "core/file_size_signal.h"
-#include "core/files/temporary_name.h"
+#include "core/files/private_file.h"
 #include "core/hash.h"
 #include "generator/compile.h"
 #include "runtime/support/log.h"
@@ -57,25 +56,13 @@ std::string message_of(int error) {
 
 /// Returns why the file is not completely written; "" when it is.
 std::string write(const std::filesystem::path& path, const std::vector<std::uint32_t>& words) {
-  const NoFileSizeSignal no_signal;
   std::error_code ignored;
   std::filesystem::create_directories(path.parent_path(), ignored);
   std::filesystem::permissions(path.parent_path(), std::filesystem::perms::owner_all, ignored);
-  TemporaryName temporary;
-  const int fd = temporary.make_file(path.string() + ".XXXXXX");  // with mode 0600
-  if (fd < 0) return message_of(errno);
-  const std::string checksum = hash_hex(words);
-  const auto bytes = static_cast<ssize_t>(words.size() * sizeof(std::uint32_t));
-  errno = ENOSPC;  // Reported where write() stores only a part and sets no error.
-  const bool written =
-      ::write(fd, checksum.data(), checksum.size()) == static_cast<ssize_t>(checksum.size()) &&
-      ::write(fd, words.data(), static_cast<std::size_t>(bytes)) == bytes;
-  const int error = errno;
-  const bool closed = ::close(fd) == 0;
-  if (!written || !closed || std::rename(temporary.path().c_str(), path.c_str()) != 0)
-    return message_of(written ? errno : error);
-  temporary.release();
-  return {};
+  const std::string_view code(reinterpret_cast<const char*>(words.data()),
+                              words.size() * sizeof(std::uint32_t));
+  const int error = replace_private_file(path, {hash_hex(words), code});
+  return error == 0 ? std::string() : message_of(error);
 }
 
 }  // namespace
