@@ -24,45 +24,48 @@ void load_columns(uint k0, uint steps) {
 void load_b(uint k0) { load_columns(k0, UNROLL_K); }
 void load_b_tail(uint k0) { load_columns(k0, TAIL_K); }
 
-// The steps of one block among the first `steps` of this iteration, in columns from `first` on.
-void multiply_block(uint first, uint s, uint steps) {
+// The sums of the columns that are multiplied together.
+ELEMENT column_sums[REG_M][COLUMNS_TOGETHER];
+
+// The steps of one block among the first `steps` of this iteration. `held` is the place of the first
+// column among those that are held.
+void multiply_block(uint held, uint s, uint steps) {
   ELEMENT block_sums[REG_M][COLUMNS_TOGETHER];
   [[unroll]] for (uint i = 0; i < REG_M; ++i)
     [[unroll]] for (uint j = 0; j < COLUMNS_TOGETHER; ++j) block_sums[i][j] = ELEMENT(0);
   [[unroll]] for (uint u = 0; u < STEPS_PER_SCALE; ++u)
     if (s * STEPS_PER_SCALE + u < steps)
       [[unroll]] for (uint j = 0; j < COLUMNS_TOGETHER; ++j) {
-        const ELEMENT b = ELEMENT(b_value(s * STEPS_PER_SCALE + u, first + j));
+        const ELEMENT b = ELEMENT(b_value(s * STEPS_PER_SCALE + u, held + j));
         [[unroll]] for (uint i = 0; i < REG_M; ++i)
           block_sums[i][j] += product(a_at(i, s * STEPS_PER_SCALE + u), b);
       }
   [[unroll]] for (uint i = 0; i < REG_M; ++i)
     [[unroll]] for (uint j = 0; j < COLUMNS_TOGETHER; ++j)
-      sums[i][first + j] += block_sums[i][j] * ELEMENT(b_scale[first + j][s]);
+      column_sums[i][j] += block_sums[i][j] * ELEMENT(b_scale[held + j][s]);
 }
 
-void multiply_columns(uint first, uint steps) {
+// Columns from `first` on, each as a whole, so that a sum is read and written once where `first` is a
+// variable.
+void multiply_columns(uint first, uint held, uint steps) {
 #if COLUMN_BY_COLUMN
-  load_column(first, b_k0, steps);
+  load_column(held, b_k0, steps);
 #endif
+  [[unroll]] for (uint i = 0; i < REG_M; ++i)
+    [[unroll]] for (uint j = 0; j < COLUMNS_TOGETHER; ++j) column_sums[i][j] = sums[i][first + j];
   [[unroll]] for (uint s = 0; s < UNROLL_K / STEPS_PER_SCALE; ++s)
-    if (s * STEPS_PER_SCALE < steps) multiply_block(first, s, steps);
+    if (s * STEPS_PER_SCALE < steps) multiply_block(held, s, steps);
+  [[unroll]] for (uint i = 0; i < REG_M; ++i)
+    [[unroll]] for (uint j = 0; j < COLUMNS_TOGETHER; ++j) sums[i][first + j] = column_sums[i][j];
 }
 
 void multiply(uint steps) {
 #if LOOP_OVER_COLUMNS
-  // The sums move on by one place for each column, so that the first place is the current column's
-  // and every place is a constant.
   [[dont_unroll]] for (uint j = 0; j < REG_N; ++j) {
     begin_row(0, b_first_column + column_offset(j));
-    multiply_columns(0, steps);
-    [[unroll]] for (uint i = 0; i < REG_M; ++i) {
-      const ELEMENT sum = sums[i][0];
-      [[unroll]] for (uint c = 0; c + 1 < REG_N; ++c) sums[i][c] = sums[i][c + 1];
-      sums[i][REG_N - 1] = sum;
-    }
+    multiply_columns(j, 0, steps);
   }
 #else
-  [[unroll]] for (uint j = 0; j < REG_N; j += COLUMNS_TOGETHER) multiply_columns(j, steps);
+  [[unroll]] for (uint j = 0; j < REG_N; j += COLUMNS_TOGETHER) multiply_columns(j, j, steps);
 #endif
 }

@@ -348,16 +348,17 @@ TEST_F(CertifyMutantsTest, ColumnLoopMutantsAreRefused) {
   expect_refused(
       "family=vector tile_m=2 tile_n=16 tile_k=256 reg_m=2 reg_n=8 unroll_k=256 vector_width_a=4 "
       "vector_width_b=4",
-      {{"sums that stay where they are", "sums[i][c] = sums[i][c + 1];", "", with("f32xq8_0")},
-       {"sums moved by two columns", "sums[i][c] = sums[i][c + 1];",
-        "sums[i][c] = sums[i][(c + 2) % REG_N];", with("f32xq4b32")},
+      {{"sums of the first column for all", "column_sums[i][j] = sums[i][first + j]",
+        "column_sums[i][j] = sums[i][j]", with("f32xq8_0")},
+       {"sums in the place of the next column", "sums[i][first + j] = column_sums",
+        "sums[i][(first + j + 1) % REG_N] = column_sums", with("f32xq4b32")},
        {"the last column left out", "j < REG_N; ++j) {\n    begin_row",
         "j + 1 < REG_N; ++j) {\n    begin_row", with("f32xq4_k")},
        {"the first column for all", "b_first_column + column_offset(j)", "b_first_column",
         with("f32xq6_k")},
        {"windows that begin within a vector", "WHOLE_VECTORS ? 8", "WHOLE_VECTORS ? 2",
         with("f32xq5_0")},
-       {"the first trip for all", "load_column(first, b_k0, steps)", "load_column(first, 0, steps)",
+       {"the first trip for all", "load_column(held, b_k0, steps)", "load_column(held, 0, steps)",
         with("f32xq5_k")}});
 }
 
