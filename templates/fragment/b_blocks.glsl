@@ -60,48 +60,73 @@ uint bytes_of_group(uint g) { return g; }
 uint other_half(uint g) { return 0; }
 #endif
 
-// Takes `groups` groups and their scales as those of a trip from the first_of_trip-th on. The first one
-// is group `first` of the block at byte `base`.
-void load_groups(uint j, uint first_of_trip, uint groups, uint base, uint first) {
+// Takes `groups` groups from `from` on, and their scales. Group 0 is group `first` of the block at byte
+// `base`, and group of_trip of the trip. Loops have constant numbers of iterations, without which
+// drivers do not unroll the loops around them.
+void load_groups(uint j, uint of_trip, uint from, uint groups, uint base, uint first) {
 #if !AS_STORED
-  [[unroll]] for (uint g = 0; g < groups; ++g)
+  [[unroll]] for (uint i = 0; i < groups; ++i) {
+    const uint g = from + i;
     if (bytes_of_group(g) == g)
-      b_values[j][first_of_trip + g] =
-          group_values(base, g / GROUPS * BLOCK_BYTES, first, g % GROUPS);
+      b_values[j][of_trip + g] = group_values(base, g / GROUPS * BLOCK_BYTES, first, g % GROUPS);
+  }
 #endif
   [[unroll]] for (uint s = 0; s < groups * 16 / STEPS_PER_SCALE; ++s) {
-    const uint g = s * STEPS_PER_SCALE / 16;
-    const uint mask = put_scale(j, first_of_trip * 16 / STEPS_PER_SCALE + s,
+    const uint g = from + s * STEPS_PER_SCALE / 16;
+    const uint mask = put_scale(j, (of_trip + g) * 16 / STEPS_PER_SCALE,
                                 group_scale(base, g / GROUPS * BLOCK_BYTES, first, g % GROUPS));
 #if HAS_MINIMUM
     [[unroll]] for (uint i = 0; i < STEPS_PER_SCALE / 16; ++i)
-      b_values[j][bytes_of_group(first_of_trip + g + i)] &= mask | other_half(g);
+      b_values[j][bytes_of_group(of_trip + g + i)] &= mask | other_half(g);
 #endif
   }
 }
 
-// load_column() takes `steps` steps from k0 on: those of a trip, or TAIL_K.
+// load_part() takes a part of the trip at k0, PART steps: a block, a window, or the steps that share a
+// scale. load_column() takes `steps` steps from k0 on: those of a trip, or TAIL_K.
 #if WINDOWS
 // So that the registers of one column hold its window.
 #define COLUMN_BY_COLUMN 1
+#if WHOLE_VECTORS
+const uint PART = BLOCK;
+void load_part(uint j, uint k0, uint part) {
+  const uint w = part / WINDOW_BLOCKS, i = part % WINDOW_BLOCKS;
+  read_block(b_row[j] + (b_first_step + k0) / BLOCK * BLOCK_BYTES + w * WINDOW_WORDS * 4, i);
+#if AS_STORED
+  [[unroll]] for (uint x = 0; x < (BLOCK_BYTES + 6) / 4; ++x)
+    if (i * BLOCK_BYTES / 4 + x < WINDOW_WORDS)
+      b_words[w][i * BLOCK_BYTES / 4 + x] = window[i * BLOCK_BYTES / 4 + x];
+#endif
+  load_groups(j, w * WINDOW / 16, i * GROUPS, GROUPS, 0, 0);
+}
+#else
+const uint PART = WINDOW;
+void load_part(uint j, uint k0, uint part) {
+  load_window(b_row[j], b_first_step + k0 + part * WINDOW);
+#if AS_STORED
+  [[unroll]] for (uint x = 0; x < WINDOW_WORDS; ++x) b_words[part][x] = window[x];
+#endif
+  load_groups(j, part * WINDOW / 16, 0, WINDOW / 16, 0, 0);
+}
+#endif
 // The tail is one window. Values beyond k in its last block are multiplied by zeros of A, so they may
 // be anything.
 void load_column(uint j, uint k0, uint steps) {
-  [[unroll]] for (uint w = 0; w < steps / WINDOW; ++w) {
-    load_window(b_row[j], b_first_step + k0 + w * WINDOW);
-#if AS_STORED
-    [[unroll]] for (uint i = 0; i < WINDOW_WORDS; ++i) b_words[w][i] = window[i];
-#endif
-    load_groups(j, w * WINDOW / 16, WINDOW / 16, 0, 0);
-  }
+  [[unroll]] for (uint part = 0; part < steps / PART; ++part) load_part(j, k0, part);
 }
 #else
+const uint PART = STEPS_PER_SCALE;
+void load_part(uint j, uint k0, uint part) {
+  const uint step = b_first_step + k0;
+  load_groups(j, 0, part * PART / 16, PART / 16, b_row[j] + first_block(step),
+              first_group(step));
+}
 // The tail is one group, at any place of a trip. Values beyond k in a row's last block are
 // multiplied by zeros of A, so they may be anything.
 void load_column(uint j, uint k0, uint steps) {
   const uint step = b_first_step + k0, block = first_block(step), group = step % BLOCK / 16;
   if (steps == UNROLL_K) {
-    load_groups(j, 0, UNROLL_K / 16, b_row[j] + block, first_group(step));
+    [[unroll]] for (uint part = 0; part < UNROLL_K / PART; ++part) load_part(j, k0, part);
   } else {
     [[unroll]] for (uint w = 0; w < 4; ++w)
       b_values[j][0][w] = group_values_word(b_row[j], block, group, w);

@@ -24,22 +24,33 @@ void begin_row(uint j, uint column) {
   b_zero_point_row[j] = zero_point_row(row, blocks);
 }
 
+void load_scale(uint j, uint s, uint block) {
+  b_scale[j][s] = fetch_scale(b_scale_row[j] + block);
+  b_zero_point[j][s] = zero_point_at(b_zero_point_row[j], block);
+}
+
+// Takes a part of the trip at k0, PART steps: whole loads and whole scales.
+const uint PART = STEPS_PER_SCALE < VALUES_PER_LOAD ? VALUES_PER_LOAD : STEPS_PER_SCALE;
+void load_part(uint j, uint k0, uint part) {
+  const uint loads = PART / VALUES_PER_LOAD, scales = PART / STEPS_PER_SCALE;
+  [[unroll]] for (uint i = 0; i < loads; ++i)
+    b_words[j][part * loads + i] =
+        fetch_words(b_address[j] + k0 / VALUES_PER_LOAD + part * loads + i);
+  [[unroll]] for (uint s = 0; s < scales; ++s)
+    load_scale(j, part * scales + s, (b_first_step + k0) / QUANT_BLOCK + part * scales + s);
+}
+
 // Takes `steps` steps from k0 on: those of a trip, or TAIL_K, which are one word. Values beyond k in a
 // row's last block are multiplied by zeros of A before the scale is applied, so they may be anything.
 void load_column(uint j, uint k0, uint steps) {
-  const uint word = k0 / VALUES_PER_WORD, block = (b_first_step + k0) / QUANT_BLOCK;
   if (steps == UNROLL_K) {
-    [[unroll]] for (uint i = 0; i < UNROLL_K / VALUES_PER_LOAD; ++i)
-      b_words[j][i] = fetch_words(b_address[j] + k0 / VALUES_PER_LOAD + i);
+    [[unroll]] for (uint part = 0; part < UNROLL_K / PART; ++part) load_part(j, k0, part);
   } else {
+    const uint word = k0 / VALUES_PER_WORD;
     b_words[j][0] = WORD_VECTOR(
         word_at(fetch_words(b_address[j] + word / WORD_VECTOR_WIDTH), word % WORD_VECTOR_WIDTH));
+    load_scale(j, 0, (b_first_step + k0) / QUANT_BLOCK);
   }
-  [[unroll]] for (uint s = 0; s < UNROLL_K / STEPS_PER_SCALE; ++s)
-    if (s * STEPS_PER_SCALE < steps) {
-      b_scale[j][s] = fetch_scale(b_scale_row[j] + block + s);
-      b_zero_point[j][s] = zero_point_at(b_zero_point_row[j], block + s);
-    }
 }
 
 float b_value(uint u, uint j) {

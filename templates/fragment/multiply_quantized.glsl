@@ -46,15 +46,24 @@ void multiply_block(uint held, uint s, uint steps) {
 }
 
 // Columns from `first` on, each as a whole, so that a sum is read and written once where `first` is a
-// variable.
+// variable. In a loop over columns a part is loaded right before the part in front of it is multiplied: the
+// processor fetches what lies behind a load while it multiplies.
 void multiply_columns(uint first, uint held, uint steps) {
-#if COLUMN_BY_COLUMN
-  load_column(held, b_k0, steps);
-#endif
+  const uint parts = LOOP_OVER_COLUMNS == 1 ? steps / PART : 0;
   [[unroll]] for (uint i = 0; i < REG_M; ++i)
     [[unroll]] for (uint j = 0; j < COLUMNS_TOGETHER; ++j) column_sums[i][j] = sums[i][first + j];
+#if COLUMN_BY_COLUMN
+  if (parts == 0)
+    load_column(held, b_k0, steps);
+  else
+    load_part(held, b_k0, 0);
+#endif
   [[unroll]] for (uint s = 0; s < UNROLL_K / STEPS_PER_SCALE; ++s)
-    if (s * STEPS_PER_SCALE < steps) multiply_block(held, s, steps);
+    if (s * STEPS_PER_SCALE < steps) {
+      const uint next = s * STEPS_PER_SCALE / PART + 1;
+      if (s * STEPS_PER_SCALE % PART == 0 && next < parts) load_part(held, b_k0, next);
+      multiply_block(held, s, steps);
+    }
   [[unroll]] for (uint i = 0; i < REG_M; ++i)
     [[unroll]] for (uint j = 0; j < COLUMNS_TOGETHER; ++j) sums[i][first + j] = column_sums[i][j];
 }

@@ -1,9 +1,9 @@
 // A window of blocks in registers. All positions in it are constants, so that a window is read by
 // vectors and one choice of words, however its blocks are aligned. A trip of blocks that are whole
 // vectors is one window, and needs no choice.
-#define WHOLE_VECTORS     \
-  (BLOCK_FORMAT != 6 &&   \
-   (BLOCK_FORMAT == 7 ? GROUPS_TOGETHER % 32 == 0 : GROUPS_TOGETHER % 16 == 0))
+#define WHOLE_VECTORS                                  \
+  (BLOCK_FORMAT != 6 && GROUPS_TOGETHER % 16 == 0 && \
+   (BLOCK_FORMAT != 7 || GROUPS_TOGETHER % 32 == 0))
 #if BLOCK_FORMAT == 6
 const uint WINDOW = 128, WINDOW_WORDS = 27, MOST_WORDS = 17;  // WINDOW is in elements
 #else
@@ -12,16 +12,28 @@ const uint WINDOW = WINDOW_BLOCKS * BLOCK, WINDOW_WORDS = WINDOW_BLOCKS * BLOCK_
            MOST_WORDS = WINDOW_WORDS;
 #endif
 uint window[WINDOW_WORDS];
+#if WHOLE_VECTORS
+
+// Reads the vectors in which block `i` of the window ends, and that block i - 1 does not end in. `base`
+// is the window's first byte.
+void read_block(uint base, uint i) {
+  const uint first = (i * BLOCK_BYTES + 15) / 16, end = ((i + 1) * BLOCK_BYTES + 15) / 16;
+  [[unroll]] for (uint v = 0; v < BLOCK_BYTES / 16 + 1; ++v)
+    if (first + v < end) {
+      const uvec4 x = fetch_words(base / 16 + first + v);
+      [[unroll]] for (uint w = 0; w < 4; ++w) window[(first + v) * 4 + w] = x[w];
+    }
+}
+#else
 uint words[(MOST_WORDS + 6) / 4 * 4];
 
 // Reads `count` words, at most MOST_WORDS, from the one that holds byte `base` on, and no vector that
 // begins behind them.
 void read_words(uint base, uint count) {
-  const uint phase = WHOLE_VECTORS ? 0 : base / 4 % 4, first = base / 16, last = (base / 4 + count - 1) / 4;
-  // 4 i + 1 words take the same number of vectors wherever they begin, as whole vectors do.
-  const bool all_needed = WHOLE_VECTORS || count % 4 == 1;
-  [[unroll]] for (uint v = 0; v < (WHOLE_VECTORS ? count / 4 : (count + 6) / 4); ++v) {
-    const uvec4 x = fetch_words(all_needed ? first + v : min(first + v, last));
+  const uint phase = base / 4 % 4, first = base / 16, last = (base / 4 + count - 1) / 4;
+  [[unroll]] for (uint v = 0; v < (count + 6) / 4; ++v) {
+    // 4 i + 1 words take the same number of vectors wherever they begin.
+    const uvec4 x = fetch_words(count % 4 == 1 ? first + v : min(first + v, last));
     [[unroll]] for (uint i = 0; i < 4; ++i) words[v * 4 + i] = x[i];
   }
   [[unroll]] for (uint i = 0; i < count + 1; ++i)
@@ -55,4 +67,5 @@ void load_window(uint row, uint step) {
   read_words(row + step / BLOCK * BLOCK_BYTES, WINDOW_WORDS);
   [[unroll]] for (uint i = 0; i < WINDOW_WORDS; ++i) window[i] = words[i];
 }
+#endif
 #endif

@@ -328,7 +328,7 @@ TEST_F(CertifyMutantsTest, WindowMutantsAreRefused) {
         with("f32xq8_0")},
        {"words of the second pair of windows", "(phase & 2) != 0 ? words[i + 2]",
         "(phase & 2) != 0 ? words[i]", with("f32xmxfp4")},
-       {"the first window of a trip", "+ w * WINDOW", "", with("f32xq5_0")},
+       {"the first window of a trip", "+ part * WINDOW", "", with("f32xq5_0")},
        {"lower halves of a block", "u % BLOCK / (BLOCK * bits / 8) * 4", "0", with("f32xq4_0")},
        {"lower halves only", "half_of_group(u / 16) * 4", "0", with("f32xq4_k")},
        {"signs of a window lost", "BLOCK_FORMAT == 3 ? ZERO_POINT : 0", "0", with("f32xq8_0")},
@@ -358,7 +358,10 @@ TEST_F(CertifyMutantsTest, ColumnLoopMutantsAreRefused) {
         with("f32xq6_k")},
        {"windows that begin within a vector", "WHOLE_VECTORS ? 8", "WHOLE_VECTORS ? 2",
         with("f32xq5_0")},
-       {"the first trip for all", "load_column(held, b_k0, steps)", "load_column(held, 0, steps)",
+       {"the last part left out", "next < parts", "next + 1 < parts", with("f32xq8_0")},
+       {"the first block's vectors for all", "base / 16 + first + v", "base / 16 + v",
+        with("f32xq4_0")},
+       {"the first trip for all", "load_part(held, b_k0, next)", "load_part(held, 0, next)",
         with("f32xq5_k")}});
 }
 

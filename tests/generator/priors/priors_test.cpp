@@ -142,10 +142,10 @@ TEST(Priors, LinesMayNameAFormatOfGgufFiles) {
     for (const Prior& prior : priors_for(device, p)) steps.push_back(prior.variant.unroll_k);
     return steps;
   };
-  EXPECT_THAT(unrolled("f32xq8_0"), ElementsAre(256, 256, 64, 64, 32));
-  EXPECT_THAT(unrolled("f16xmxfp4_f16"), ElementsAre(256, 128, 64, 32));
-  EXPECT_THAT(unrolled("f32xq6_k"), ElementsAre(128, 64, 32));
-  EXPECT_THAT(unrolled("f32xq8b32"), ElementsAre(64, 32))
+  EXPECT_THAT(unrolled("f32xq8_0"), ElementsAre(256, 256, 64, 64, 64, 32));
+  EXPECT_THAT(unrolled("f16xmxfp4_f16"), ElementsAre(256, 256, 128, 64, 64, 32));
+  EXPECT_THAT(unrolled("f32xq6_k"), ElementsAre(512, 128, 64, 64, 32));
+  EXPECT_THAT(unrolled("f32xq8b32"), ElementsAre(64, 64, 32))
       << "8 bits with separate scales are not Q8_0";
 }
 
