@@ -46,10 +46,10 @@ void multiply_block(uint held, uint s, uint steps) {
 }
 
 // Columns from `first` on, each as a whole, so that a sum is read and written once where `first` is a
-// variable. In a loop over columns a part is loaded right before the part in front of it is multiplied: the
-// processor fetches what lies behind a load while it multiplies.
+// variable. In a loop over columns of few rows a part is loaded right before the part in front of it is
+// multiplied: the processor fetches what lies behind a load while it multiplies.
 void multiply_columns(uint first, uint held, uint steps) {
-  const uint parts = LOOP_OVER_COLUMNS == 1 ? steps / PART : 0;
+  const uint parts = LOOP_OVER_COLUMNS == 1 && REG_M <= 2 ? steps / PART : 0;
   [[unroll]] for (uint i = 0; i < REG_M; ++i)
     [[unroll]] for (uint j = 0; j < COLUMNS_TOGETHER; ++j) column_sums[i][j] = sums[i][first + j];
 #if COLUMN_BY_COLUMN
@@ -72,7 +72,15 @@ void multiply(uint steps) {
 #if LOOP_OVER_COLUMNS
   [[dont_unroll]] for (uint j = 0; j < REG_N; ++j) {
     begin_row(0, b_first_column + column_offset(j));
-    multiply_columns(j, 0, steps);
+    multiply_columns(REG_M == 1 ? j : 0, 0, steps);
+    // Sums of several rows move on by one place for each column: on lavapipe that costs less than to read
+    // and write them at a variable place, which one row's cost less.
+    if (REG_M > 1)
+      [[unroll]] for (uint i = 0; i < REG_M; ++i) {
+        const ELEMENT sum = sums[i][0];
+        [[unroll]] for (uint c = 0; c + 1 < REG_N; ++c) sums[i][c] = sums[i][c + 1];
+        sums[i][REG_N - 1] = sum;
+      }
   }
 #else
   [[unroll]] for (uint j = 0; j < REG_N; j += COLUMNS_TOGETHER) multiply_columns(j, j, steps);

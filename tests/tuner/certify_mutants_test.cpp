@@ -345,19 +345,26 @@ TEST_F(CertifyMutantsTest, ColumnLoopMutantsAreRefused) {
   const auto with = [](const char* types) {
     return Signature{.types = parse_types(types), .trans_b = kYes};
   };
+  // The sums of two rows move on, those of one row stay where they are.
   expect_refused(
       "family=vector tile_m=2 tile_n=16 tile_k=256 reg_m=2 reg_n=8 unroll_k=256 vector_width_a=4 "
       "vector_width_b=4",
-      {{"sums of the first column for all", "column_sums[i][j] = sums[i][first + j]",
-        "column_sums[i][j] = sums[i][j]", with("f32xq8_0")},
-       {"sums in the place of the next column", "sums[i][first + j] = column_sums",
-        "sums[i][(first + j + 1) % REG_N] = column_sums", with("f32xq4b32")},
+      {{"sums that stay where they are", "sums[i][c] = sums[i][c + 1];", "", with("f32xq8_0")},
+       {"sums moved by two columns", "sums[i][c] = sums[i][c + 1];",
+        "sums[i][c] = sums[i][(c + 2) % REG_N];", with("f32xq4b32")},
        {"the last column left out", "j < REG_N; ++j) {\n    begin_row",
         "j + 1 < REG_N; ++j) {\n    begin_row", with("f32xq4_k")},
        {"the first column for all", "b_first_column + column_offset(j)", "b_first_column",
         with("f32xq6_k")},
        {"windows that begin within a vector", "WHOLE_VECTORS ? 8", "WHOLE_VECTORS ? 2",
-        with("f32xq5_0")},
+        with("f32xq5_0")}});
+  expect_refused(
+      "family=vector tile_m=1 tile_n=16 tile_k=256 reg_m=1 reg_n=8 unroll_k=256 vector_width_a=4 "
+      "vector_width_b=4",
+      {{"sums of the first column for all", "column_sums[i][j] = sums[i][first + j]",
+        "column_sums[i][j] = sums[i][j]", with("f32xq8_0")},
+       {"sums in the place of the next column", "sums[i][first + j] = column_sums",
+        "sums[i][(first + j + 1) % REG_N] = column_sums", with("f32xq4b32")},
        {"the last part left out", "next < parts", "next + 1 < parts", with("f32xq8_0")},
        {"the first block's vectors for all", "base / 16 + first + v", "base / 16 + v",
         with("f32xq4_0")},
