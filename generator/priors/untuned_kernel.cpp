@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <thread>
 #include <utility>
 
 #include "core/device_kinds.h"
@@ -89,9 +90,10 @@ Use use_of(const Variant& v, const Problem& p, std::int64_t units) {
                     share(p.batch, tiles_batch * v.tile_batch)};
 }
 
-/// How many workgroups occupy the device. The few units of a software device always have enough.
+/// How many workgroups occupy the device. A software device runs one on each of this machine's
+/// processors.
 std::int64_t units_of(const DeviceProfile& device) {
-  if (is_software(device)) return 1;
+  if (is_software(device)) return std::max(1u, std::thread::hardware_concurrency());
   return device.limits.compute_units > 0 ? device.limits.compute_units : kUsualUnits;
 }
 

@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 
 #include <set>
+#include <thread>
 
 #include "generator/space.h"
 #include "tests/generator/priors/chip_profiles.h"
@@ -131,6 +132,16 @@ TEST(UntunedKernel, AWorkgroupForEachUnitIsEnough) {
   EXPECT_EQ(workgroups(), 32) << "the largest tile";
   device.limits.compute_units = 96;
   EXPECT_GE(workgroups(), 96);
+}
+
+TEST(UntunedKernel, SoftwareDevicesGetAWorkgroupForEachProcessor) {
+  const DeviceProfile device = profile_of(DeviceKind::kSoftware, lavapipe_limits());
+  const std::int64_t processors = std::max(1u, std::thread::hardware_concurrency());
+  const auto tile = [&](std::int64_t n) {
+    return untuned_kernel(device, problem({1, n, 4096}, "f32xq8_0")).tile_n;
+  };
+  EXPECT_EQ(tile(256 * processors), 256);
+  EXPECT_EQ(tile(128 * processors), 128);
 }
 
 TEST(UntunedKernel, TilesThatWouldBeMostlyEmptyGiveWay) {
