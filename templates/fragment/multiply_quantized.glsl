@@ -49,7 +49,9 @@ void multiply_block(uint held, uint s, uint steps) {
 // variable. In a loop over columns of few rows a part is loaded right before the part in front of it is
 // multiplied: the processor fetches what lies behind a load while it multiplies.
 void multiply_columns(uint first, uint held, uint steps) {
-  const uint parts = LOOP_OVER_COLUMNS == 1 && REG_M <= 2 ? steps / PART : 0;
+  // load_part() takes parts of whole trips only.
+  const uint parts =
+      LOOP_OVER_COLUMNS == 1 && REG_M <= 2 && steps == UNROLL_K ? UNROLL_K / PART : 0;
   [[unroll]] for (uint i = 0; i < REG_M; ++i)
     [[unroll]] for (uint j = 0; j < COLUMNS_TOGETHER; ++j) column_sums[i][j] = sums[i][first + j];
 #if COLUMN_BY_COLUMN

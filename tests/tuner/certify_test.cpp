@@ -235,6 +235,11 @@ TEST_F(CertifyTest, BlocksOfGgufFilesAreRightInEveryFamily) {
   expect_right({parse_variant("family=vector tile_m=1 tile_n=16 tile_k=128 reg_m=1 reg_n=8 "
                               "unroll_k=64 vector_width_a=4 vector_width_b=4 stage=shared")},
                {"f32xq5_0"}, {kYes});
+  // By words, in a loop over columns: what is left of k are groups at any place of a block.
+  expect_right(
+      {parse_variant("family=vector tile_m=1 tile_n=8 tile_k=64 reg_m=1 reg_n=8 unroll_k=64 "
+                     "vector_width_a=4 vector_width_b=4")},
+      {"f32xq6_k"}, {kYes});
 }
 
 TEST_F(CertifyTest, MutantsOfTypesAreRefused) {
