@@ -84,7 +84,8 @@ std::uint64_t alignment_of(Cursor& cursor, std::uint64_t count) {
   for (std::uint64_t i = 0; i < count; ++i) {
     const std::string_view key = cursor.text();
     const std::uint32_t type = cursor.number32();
-    if (key == "general.alignment" && type == kUint32) {
+    if (key == "general.alignment") {
+      if (type != kUint32) cursor.damaged("its alignment is no unsigned integer of 32 bits");
       alignment = cursor.number32();
       if (alignment == 0 || alignment % 8 != 0)
         cursor.damaged(fmt::format("its alignment is {}, no multiple of 8", alignment));

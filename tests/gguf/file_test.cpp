@@ -146,6 +146,9 @@ TEST(ParseGguf, SaysWhatIsWrong) {
   EXPECT_THAT(refusal(b.with_data(64)), HasSubstr("array of its metadata exceeds the file"));
   b.header(0, 1).text("general.alignment").number(kUint32).number<std::uint32_t>(0);
   EXPECT_THAT(refusal(b.with_data(64)), HasSubstr("alignment is 0"));
+  constexpr std::uint32_t kUint64 = 10;
+  b.header(0, 1).text("general.alignment").number(kUint64).number<std::uint64_t>(64);
+  EXPECT_THAT(refusal(b.with_data(64)), HasSubstr("alignment is no unsigned integer of 32 bits"));
   b.header(0, 1).text("key");
   for (int i = 0; i < 20; ++i) b.number(kArray).number(kArray).number<std::uint64_t>(1);
   EXPECT_THAT(refusal(b.with_data(64)), HasSubstr("damaged"));
