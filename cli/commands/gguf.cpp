@@ -90,11 +90,10 @@ void add_gguf(CLI::App& app, Action& action) {
       add_file(*command, "-o,--output", arguments.output, "The .npy file to write");
   tensor->needs(output);
   output->needs(tensor);
-  command->callback([&action] {
-    action = [] {
+  command->callback([&action, tensor] {
+    action = [lists = tensor->empty()] {
       const GgufFile file(arguments.file);
-      return arguments.tensor.empty() ? list_tensors(file, arguments.json)
-                                      : write_tensor(file, arguments);
+      return lists ? list_tensors(file, arguments.json) : write_tensor(file, arguments);
     };
   });
 }

@@ -206,6 +206,7 @@ def test_a_result_does_not_replace_the_file_that_it_comes_from(rooftile, model):
 def test_wrong_files_and_names_are_refused(rooftile, model):
     rooftile.refuses("gguf", model, "--tensor", "Q8", "-o", "w.npy", says="no tensor .Q8.; similar: w.Q8_0", code=2)
     rooftile.refuses("gguf", model, "--tensor", "w.other", "-o", "w.npy", says="IQ2_XS, which Rooftile does not read")
+    rooftile.refuses("gguf", model, "--tensor", "", "-o", "w.npy", says="no tensor ''; similar: ", code=2)
     rooftile.refuses("gguf", "missing.gguf", says="cannot open missing.gguf")
     (rooftile.folder / "cut.gguf").write_bytes(model.read_bytes()[:200])
     rooftile.refuses("gguf", "cut.gguf", says="cut.gguf is damaged: it counts 11 tensors, more than it has room for")
