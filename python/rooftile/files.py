@@ -48,8 +48,8 @@ def quantize(weights: Any, bits: int = 4, block: int = 32, zero_points: str = "n
     dtype: float32 or float16, the type of the scales and of the left-hand operands. format: instead of these, the blocks of a
     GGUF file: "q4_0", "q5_0", "q8_0", "q4_k", "q5_k", "q6_k" or "mxfp4".
 
-    The program `rooftile quantize` does it. Errors: TypeError, ValueError (also for weights that are not finite), Error without
-    NumPy or the program.
+    The program `rooftile quantize` does it. Errors: TypeError, ValueError (also for weights that are not finite, and for a k
+    that is not a multiple of the format's block), Error without NumPy or the program.
 
     >>> import numpy, rooftile
     >>> w = quantize(numpy.arange(64, dtype="float32").reshape(32, 2) / 16, bits=8)
@@ -68,6 +68,9 @@ def quantize(weights: Any, bits: int = 4, block: int = 32, zero_points: str = "n
     by_columns = matrix.flags.f_contiguous and not matrix.flags.c_contiguous
     if format is not None:
         _abi.enumerator("format", _abi.BLOCK_FORMATS, format)
+        elements, _ = _abi.BLOCKS[format]
+        if k % elements:
+            raise ValueError(f"weights has k = {k}; {format} has blocks of {elements} values along k, and only whole ones are made")
         options = ["--format", format]
     else:
         check_blocks(bits, block)
@@ -133,7 +136,8 @@ class GgufFile(Mapping[str, Any]):
             similar = ", ".join(difflib.get_close_matches(str(name), self._listed, 5))
             raise KeyError(f"{self._path} has no tensor {name!r}{'; similar: ' + similar if similar else ''}")
         tensor = self._listed[name]
-        *stack, n, k = (1, *tensor["shape"]) if len(tensor["shape"]) == 1 else tensor["shape"]
+        shape = tensor["shape"]
+        *stack, n, k = [1] * (2 - len(shape)) + shape
         experts = count(tuple(stack)) if stack else None
         memory = memoryview(self._map)[tensor["offset"]:tensor["offset"] + tensor["bytes"]]
         word = tensor["format"].lower()

@@ -84,6 +84,8 @@ def test_weights_that_cannot_be_quantised(weights):
         options = {name: value}
         with pytest.raises(ValueError, match=f"^{name} is {value!r}; it is "):
             rt.quantize(weights, **options)
+    with pytest.raises(ValueError, match="^weights has k = 300; q4_k has blocks of 256 values along k, and only whole ones are made$"):
+        rt.quantize(numpy.ones((300, 2), "float32"), format="q4_k")
     with pytest.raises(TypeError, match="^dtype is 'int8'; it is one of float32, float16$"):
         rt.quantize(weights, dtype="int8")
 
@@ -109,6 +111,9 @@ def test_gguf_files(tmp_path, monkeypatch):
     with pytest.raises(KeyError, match="w.gguf has no tensor 'wieght'; similar: weight"):
         file["wieght"]
     assert "other" not in file and file.get(3) is None
+    gguf_file.write(tmp_path / "small.gguf", [("scalar", (), 0, bytes(4)), ("vector", (3,), 0, bytes(12))])
+    small = rt.GgufFile(tmp_path / "small.gguf")
+    assert small["scalar"].shape == (1, 1) and small["vector"].shape == (3, 1)
     (tmp_path / "w.gguf").rename(tmp_path / "--help")
     monkeypatch.chdir(tmp_path)
     assert list(rt.GgufFile("--help")) == ["weight"]
