@@ -70,7 +70,7 @@ void validate_quantized(const Problem& p, Layout layout) {
   if (p.ldb != std::max<std::int64_t>(ld_quantized(p), 1))
     fail(ErrorCode::kInvalidArgument, "ldb is {}; {} blocks of {} make rows of {}", p.ldb,
          ld_quantized(p) / p.types.b.block, p.types.b.block, ld_quantized(p));
-  if (p.batch > 1 && p.stride_b != 0)
+  if (p.batch > 1 && p.stride_b != 0 && !is_grouped(p))
     fail(ErrorCode::kInvalidArgument,
          "stride_b is {}; all members of a batch share a quantised B, so it must be 0", p.stride_b);
 }

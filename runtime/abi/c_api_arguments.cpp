@@ -103,18 +103,18 @@ GemmCall unchecked_call(const Args& args) {
   return call;
 }
 
-void check_length(const char* what, std::size_t given, std::int64_t needed) {
-  if (given != static_cast<std::size_t>(needed))
-    fail(ErrorCode::kInvalidArgument, "quantization->{}_bytes is {}, but n and k need {}", what,
-         given, needed);
+void check_length(const Problem& p, const char* what, std::size_t given, std::int64_t needed) {
+  if (given == static_cast<std::size_t>(needed)) return;
+  fail(ErrorCode::kInvalidArgument, "quantization->{}_bytes is {}, but {} need {}", what, given,
+       is_grouped(p) ? fmt::format("n, k and {} experts", p.grouping.experts) : "n and k", needed);
 }
 
 void check_lengths(const Problem& p, const rooftile_quantization& given) {
   const QuantizedBytes bytes = quantized_bytes(p);
-  check_length("values", given.values_bytes, bytes.values);
-  check_length("scales", given.scales_bytes, bytes.scales);
+  check_length(p, "values", given.values_bytes, bytes.values);
+  check_length(p, "scales", given.scales_bytes, bytes.scales);
   if (p.types.b.zero_point != ZeroPoint::kMiddle)
-    check_length("zero_points", given.zero_points_bytes, bytes.zero_points);
+    check_length(p, "zero_points", given.zero_points_bytes, bytes.zero_points);
 }
 
 /// Validates the problem, which nothing before does as a whole, and makes the call a row-major one.

@@ -36,8 +36,8 @@ class GroupedTest : public ::testing::Test {
     EXPECT_EQ(session_->last_decision().tier, tier);
   }
   void expect_refused(const std::string& message,
-                      const std::function<void(GroupedProduct&)>& change) {
-    GroupedProduct product(grouped_case(kGroups, kExperts, {}, kEpilogue));
+                      const std::function<void(GroupedProduct&)>& change, const Types& types = {}) {
+    GroupedProduct product(grouped_case(kGroups, kExperts, types, kEpilogue));
     change(product);
     EXPECT_EQ(rooftile_grouped_gemm(session_->get(), &product.args, &product.groups),
               ROOFTILE_INVALID_ARGUMENT)
@@ -159,6 +159,11 @@ TEST_F(GroupedTest, WrongOperandsAreRefused) {
   expect_refused("c overlaps b", [](GroupedProduct& x) {
     x.args.b = static_cast<const float*>(x.args.c) - (kExperts - 1) * x.args.stride_b;
   });
+  const Types blocks = parse_types("f32xq4_k");
+  expect_refused(
+      "batch is 2", [](GroupedProduct& x) { x.args.batch = 2; }, blocks);
+  expect_refused(
+      "n, k and 6 experts need", [](GroupedProduct& x) { x.groups.experts = 6; }, blocks);
 }
 
 }  // namespace
