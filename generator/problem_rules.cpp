@@ -228,13 +228,14 @@ constexpr std::array kProblemRules = {
     ProblemRule{"vector loads need lda and ldb in multiples of the vector width",
                 [](const Case& c) {
                   return both(c.v, c.p, c.at, [](const StoredOperand& x) {
-                    return x.packed || x.ld % x.line_width == 0;
+                    return x.packed || x.span == 0 || x.ld % x.line_width == 0;
                   });
                 }},
     ProblemRule{"vector loads need offsets and strides of A and B in multiples of the vector width",
                 [](const Case& c) {
                   return both(c.v, c.p, c.at, [](const StoredOperand& x) {
-                    return x.packed || (x.offset % x.width == 0 && x.stride % x.width == 0);
+                    return x.packed || x.span == 0 ||
+                           (x.offset % x.width == 0 && x.stride % x.width == 0);
                   });
                 }},
     ProblemRule{"the last vector of A or B lies beyond what may be read",

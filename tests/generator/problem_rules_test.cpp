@@ -196,6 +196,16 @@ TEST(ProblemRules, AskVectorLoadsForAlignedRowsAndOffsets) {
   EXPECT_EQ(reason(register_point(), lavapipe_limits(), p, at), "") << "C takes any alignment";
 }
 
+TEST(ProblemRules, AskNothingOfOperandsWithoutElements) {
+  // The ldb of such a B is 1.
+  const Types blocks = parse_types("f32xq4_k");
+  const Problem single = packed_problem(8, 8, 0, Transpose::kNo, Transpose::kYes, 1, blocks);
+  const Problem groups =
+      grouped_problem(8, 8, 0, {.experts = 2, .groups = 2}, Transpose::kYes, blocks);
+  for (const Problem& p : {single, groups})
+    EXPECT_EQ(reason_in_own_buffers(naive_point(), lavapipe_limits(), p), "") << to_string(p);
+}
+
 TEST(ProblemRules, AskForTheLastVectorToBeReadable) {
   // The last stored row of A ends 3 elements into its last vector.
   Problem p = packed_problem(5, 8, 7);
