@@ -73,7 +73,9 @@ typedef struct rooftile_grouped_operands {
   const rooftile_resident_operands* operands;  ///< A, B, C and so on. B is that of all experts.
   rooftile_place rows;               ///< `count` sizes, if groups->rows is NULL; otherwise absent.
   rooftile_place experts_of_groups;  ///< `count` experts. Absent: group g has expert g.
-  rooftile_place status;             ///< One integer, a rooftile_group_status. May be absent.
+  /// One integer, a rooftile_group_status. May be absent. Not written where there is nothing to do:
+  /// no groups, or m or n is 0.
+  rooftile_place status;
 } rooftile_grouped_operands;
 
 /// The same as rooftile_resident_prepare, rooftile_resident_gemm and rooftile_list_gemm, for a

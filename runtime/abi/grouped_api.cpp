@@ -48,9 +48,11 @@ GroupsOfCall groups_of(const rooftile_groups& groups, const rooftile_grouped_ope
   check_counts(groups);
   ResidentGroups result;
   if (groups.rows != nullptr || groups.count == 0) {
-    check_absent("rows", places.rows);
-    check_absent("experts_of_groups", places.experts_of_groups);
-    check_absent("status", places.status);
+    if (groups.rows != nullptr) {
+      check_absent("rows", places.rows);
+      check_absent("experts_of_groups", places.experts_of_groups);
+      check_absent("status", places.status);
+    }
     result.known = host_groups(groups, m);
     const Grouping grouping = grouping_of(result.known, groups.experts);
     return {grouping, std::make_shared<const ResidentGroups>(std::move(result))};

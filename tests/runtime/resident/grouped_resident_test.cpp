@@ -140,6 +140,9 @@ TEST_F(GroupedResident, WrongPlacesAreRefused) {
   expect_refused(right, "so do the experts");
   x.groups.rows = x.rows.data();
   expect_refused(right, "operands has rows, but groups->rows is not NULL");
+  x.groups.rows = x.groups.experts_of_groups = nullptr;
+  x.groups.count = 0;  // Nothing is wrong with no groups, and nothing is done.
+  grouped_gemm(*session_, x.args, x.groups, operands_, right).wait();
   download(x);
   EXPECT_TRUE(x.c_is_untouched());
 }
