@@ -234,8 +234,9 @@ std::string index_text(const NpyHeader& header, std::int64_t position) {
 NpyHeader parse_npy_header(std::string_view bytes, std::string_view file) {
   if (bytes.starts_with("GGUF"))
     fail(ErrorCode::kIo,
-         "{0} is a GGUF file; name one of its tensors, as in {0}:TENSOR (`rooftile gguf {0}` lists "
-         "them)",
+         "{0} is a GGUF file; `rooftile gguf {0}` lists its tensors, `rooftile gemm A.npy "
+         "{0}:TENSOR` "
+         "multiplies with one, and `rooftile gguf {0} --tensor TENSOR -o W.npy` writes one as .npy",
          file);
   if (!bytes.starts_with(kMagic))
     fail(ErrorCode::kIo, "{} is not a .npy file{}; write one with numpy.save", file,

@@ -176,7 +176,7 @@ def test_a_tensor_that_cannot_be_multiplied_is_refused(rooftile, model):
     refused(f"op.A. is 2 x {COLUMNS - 1} .*the inner sizes differ", "short.npy", f"{model}:w.F32")
     refused("IQ2_XS, which Rooftile does not read", "x.npy", f"{model}:w.other")
     refused("has no tensor 'F33'", "x.npy", f"{model}:F33", code=2)
-    refused("is a GGUF file; name one of its tensors, as in .*:TENSOR", "x.npy", model)
+    refused("is a GGUF file; .* `rooftile gemm A.npy .*:TENSOR` multiplies with one", "x.npy", model)
     refused("a tensor of a GGUF file is B; A is a .npy file", f"{model}:w.F32", "x.npy", code=2)
     refused("cannot open missing.gguf", "x.npy", "missing.gguf:w")
     gguf_file.write(rooftile.folder / "cube.gguf", [("cube", (2, 3, 32), 0, bytes(4 * 2 * 3 * 32))])
@@ -212,3 +212,4 @@ def test_wrong_files_and_names_are_refused(rooftile, model):
     rooftile.refuses("gguf", "cut.gguf", says="cut.gguf is damaged: it counts 11 tensors, more than it has room for")
     assert not (rooftile.folder / "w.npy").exists()
     rooftile.refuses("gguf", model, "--tensor", "w.F32", says="--tensor needs --output", code=2)
+    rooftile.refuses("quantize", model, "-o", "w", says="--tensor TENSOR -o W.npy` writes one as .npy")
