@@ -14,11 +14,9 @@
 ///   lie one behind the other: stride_b is 0 or n * ldb, and the lengths of rooftile_quantization
 ///   are those of all experts.
 /// - layout is ROW_MAJOR, trans_a NO_TRANSPOSE, batch 1, and there are no arrays of pointers. A
-/// packed
-///   operand is B, packed by rooftile_resident_pack_experts, in calls on device buffers.
+///   packed operand is B, packed by rooftile_resident_pack_experts, in calls on device buffers.
 /// - column_scale, and a bias of columns, have n values for each expert (stride_columns).
-/// row_scale, a
-///   bias of rows and the residual belong to the rows of C.
+///   row_scale, a bias of rows and the residual belong to the rows of C.
 ///
 /// Errors, besides those of rooftile_gemm. INVALID_ARGUMENT, with C untouched: a negative size,
 /// sizes whose sum exceeds m (a sum that overflows does), an expert that is not in [0, experts).

@@ -270,8 +270,9 @@ typedef enum rooftile_block_format {
 ///   device are checked in the same way (resident.h).
 /// - Blocks of a GGUF file: bits and block are 0 or those of the format, zero_point is MIDDLE, and
 ///   there are no scales and zero points. INVALID_ARGUMENT: a block in host memory with a scale
-///   that is infinite or NaN, or with an F16 A one that allows weights beyond 65504. Blocks on a
-///   device are not checked: results are then NaN or infinite.
+///   that is infinite or NaN, or that allows weights beyond A's type: with an F16 A beyond 65504,
+///   with another one beyond 3.4e38, which only MXFP4 can. Blocks on a device are not checked:
+///   results are then NaN or infinite.
 /// - Sums are float32, whatever f16_sums says.
 typedef struct rooftile_quantization {
   size_t struct_size;  ///< Set by the caller to sizeof(rooftile_quantization).
@@ -298,8 +299,8 @@ typedef struct rooftile_quantization {
 /// - Precision: sums are float32 (int32 for I8 and U8). Results are rounded to the nearest value of
 ///   C's type, or to one of the two neighbouring values on devices that round otherwise.
 /// - Quantised B: A is F32 or F16 (or BF16 beside the blocks of a GGUF file), layout is ROW_MAJOR,
-/// trans_b is TRANSPOSE, ldb is 0 or ceil(k /
-///   block) * block, and the whole batch shares B (stride_b is 0).
+///   trans_b is TRANSPOSE, ldb is 0 or ceil(k / block) * block, and the whole batch shares B
+///   (stride_b is 0).
 typedef struct rooftile_gemm_args {
   size_t struct_size;  ///< Set by the caller to sizeof(rooftile_gemm_args).
   rooftile_type type;  ///< Type of A and B.

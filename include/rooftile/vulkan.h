@@ -130,9 +130,9 @@ typedef struct rooftile_vulkan_operands {
   size_t workspace_bytes;
 } rooftile_vulkan_operands;
 
-/// Same as rooftile_resident_prepare; rooftile_vulkan_record itself does not wait for a certificate.
-/// Recording the same GEMM with the same operands and a
-/// workspace of prepared->workspace_bytes then uses the kernel that was chosen here.
+/// Same as rooftile_resident_prepare; rooftile_vulkan_record itself does not wait for a
+/// certificate. Recording the same GEMM with the same operands and a workspace of
+/// prepared->workspace_bytes then uses the kernel that was chosen here.
 ROOFTILE_API rooftile_status rooftile_vulkan_prepare(rooftile_context* context,
                                                      const rooftile_gemm_args* args,
                                                      const rooftile_vulkan_operands* operands,
