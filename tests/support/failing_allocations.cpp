@@ -76,6 +76,12 @@ void* allocate(std::size_t bytes, std::size_t alignment, const void* caller) {
   return memory;
 }
 
+void* allocate_or_null(std::size_t bytes, std::size_t alignment, const void* caller) noexcept try {
+  return allocate(bytes, alignment, caller);
+} catch (const std::bad_alloc&) {
+  return nullptr;
+}
+
 // Where this is inlined and allocate() is not, g++ takes the pair for a mistake.
 [[gnu::noinline]] void release(void* memory) noexcept {
   if (memory != nullptr) --live_blocks;
@@ -127,6 +133,13 @@ void* operator new(std::size_t bytes, std::align_val_t alignment) {
 void* operator new[](std::size_t bytes, std::align_val_t alignment) {
   return rooftile::allocate(bytes, static_cast<std::size_t>(alignment),
                             __builtin_return_address(0));
+}
+// A sanitizer has its own of these, which would not count.
+void* operator new(std::size_t bytes, const std::nothrow_t&) noexcept {
+  return rooftile::allocate_or_null(bytes, alignof(std::max_align_t), __builtin_return_address(0));
+}
+void* operator new[](std::size_t bytes, const std::nothrow_t&) noexcept {
+  return rooftile::allocate_or_null(bytes, alignof(std::max_align_t), __builtin_return_address(0));
 }
 void operator delete(void* memory) noexcept { rooftile::release(memory); }
 void operator delete[](void* memory) noexcept { rooftile::release(memory); }
