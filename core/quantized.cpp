@@ -11,6 +11,8 @@
 namespace rooftile {
 namespace {
 
+constexpr double kMostHalf = 65504;  // of a 16-bit float
+
 const std::uint8_t* bytes(const void* x) { return static_cast<const std::uint8_t*>(x); }
 
 std::int64_t zero_point_bytes_per_row(const Quantization& q, std::int64_t blocks) {
@@ -170,7 +172,7 @@ double largest_distance(const Quantization& q, double zero_point) {
 }
 
 double largest_weight(DataType a) {
-  return a == DataType::kF16 ? 65504.0 : static_cast<double>(std::numeric_limits<float>::max());
+  return a == DataType::kF16 ? kMostHalf : static_cast<double>(std::numeric_limits<float>::max());
 }
 
 namespace {
@@ -287,11 +289,19 @@ void quantize_in_blocks(const Problem& p, const float* values, std::int64_t row_
       const auto value = [&](std::int64_t step) {
         return static_cast<double>(values[row * row_stride + step * step_stride]);
       };
-      limits_of(p.types, row, first, last, value);
+      const Limits limits = limits_of(p.types, row, first, last, value);
       std::ranges::fill(of_block, 0.0F);
       for (std::int64_t step = first; step < last; ++step)
         of_block[static_cast<std::size_t>(step - first)] = static_cast<float>(value(step));
       quantize_block(layout.format, of_block.data(), blocks);
+      // A rounded scale may hold a little less than the largest weight, a clamped one far less.
+      const double most = std::max(-limits.low, limits.high),
+                   held = largest_weight_of_block(layout.format, blocks);
+      if (most > kMostHalf && most > 1.01 * held)
+        fail(ErrorCode::kInvalidArgument,
+             "row {} has a weight of magnitude {} between its steps {} and {} (k x n): the scales "
+             "of {} are 16-bit floats and hold at most {:.3g}",
+             row, most, first, last - 1, layout.name, held);
       blocks += layout.bytes;
     }
 }

@@ -17,6 +17,8 @@ namespace rooftile {
 namespace {
 
 constexpr std::size_t kMostSimilar = 5;
+// ggml's names have at most 63 bytes; a comparison takes the product of two lengths.
+constexpr std::size_t kLongestCompared = 200;
 
 /// How many characters have to be inserted, removed or replaced to make one name of the other.
 std::size_t edits(std::string_view a, std::string_view b) {
@@ -41,7 +43,8 @@ std::string similar_names(std::string_view name, const std::vector<GgufTensor>& 
     const std::string_view other = tensor.name;
     if (other.find(name) != std::string_view::npos)
       similar.emplace_back(0, other);
-    else if (std::max(other.size(), name.size()) - std::min(other.size(), name.size()) <= most)
+    else if (const auto [shorter, longer] = std::minmax({other.size(), name.size()});
+             longer <= kLongestCompared && longer - shorter <= most)
       similar.emplace_back(edits(name, other), other);
   }
   std::erase_if(similar, [&](const auto& other) { return other.first > most; });

@@ -165,6 +165,41 @@ TEST(Quantized, ABlockOfZerosIsExact) {
   }
 }
 
+// A block's scale is a 16-bit float, of which the K formats take 15 * 63 times and more.
+TEST(Quantized, RefusesWeightsThatNoScaleOfABlockHolds) {
+  std::vector<float> values(512, 1.0f);
+  const auto refused = [&](const char* types) -> std::string {
+    try {
+      quantize(parse_types(types), 2, 256, values.data(), 256, 1);
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), ErrorCode::kInvalidArgument);
+      return error.what();
+    }
+    return "";
+  };
+  constexpr double kHalf = 65504;
+  const std::pair<const char*, double> most[] = {{"f32xq4_0", 8 * kHalf},
+                                                 {"f32xq5_0", 16 * kHalf},
+                                                 {"f32xq8_0", 127 * kHalf},
+                                                 {"f32xq4_k", 15 * 63 * kHalf},
+                                                 {"f32xq5_k", 31 * 63 * kHalf},
+                                                 {"f32xq6_k", 127 * 32 * kHalf},
+                                                 {"f32xmxfp4", 3e38}};
+  for (const auto& [types, largest] : most)
+    for (const double sign : {1.0, -1.0}) {
+      SCOPED_TRACE(types);
+      values[300] = static_cast<float>(sign * largest * 0.99);
+      EXPECT_EQ(refused(types), "");
+      if (largest > 1e38) continue;
+      values[300] = static_cast<float>(sign * largest * 2.5);
+      EXPECT_THAT(refused(types), testing::HasSubstr("row 1 has a weight of magnitude "));
+    }
+  values[300] = 1e30f;
+  EXPECT_THAT(refused("f32xq8_0"),
+              testing::HasSubstr("between its steps 32 and 63 (k x n): the scales of q8_0 are "
+                                 "16-bit floats and hold at most 8.38e+06"));
+}
+
 TEST(Quantized, RefusesWhatHasNoSteps) {
   std::vector<float> values(32, 1.0f);
   const auto refused = [&](const char* types) -> std::string {
