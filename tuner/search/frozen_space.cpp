@@ -110,6 +110,14 @@ FrozenPoint parse_point(std::string_view line) {
   return point;
 }
 
+/// Rounded to the precision of a measurement. std::stod would refuse the smallest numbers, which a
+/// stranger's database may hold.
+double with_six_digits(double value) {
+  const std::string text = fmt::format("{:.6g}", value);
+  std::from_chars(text.data(), text.data() + text.size(), value);
+  return value;
+}
+
 }  // namespace
 
 FrozenSpace frozen_space(const Store& store, const DeviceRecord& device, const Problem& problem) {
@@ -134,11 +142,8 @@ FrozenSpace frozen_space(const Store& store, const DeviceRecord& device, const P
 
 std::string to_csv(const FrozenSpace& space) {
   std::vector<Figure> figures = space.figures;
-  for (Figure& figure : figures) {
-    // Rounds to six digits, the precision of a measurement.
-    for (double* value : {&figure.value, &figure.mad})
-      *value = std::isfinite(*value) ? std::stod(fmt::format("{:.6g}", *value)) : *value;
-  }
+  for (Figure& figure : figures)
+    for (double* value : {&figure.value, &figure.mad}) *value = with_six_digits(*value);
   std::string text = fmt::format("# {}\n{}\n",
                                  Json{{"device", space.device},
                                       {"driver", space.driver},

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <filesystem>
+#include <limits>
 
 #include "core/error.h"
 #include "generator/space.h"
@@ -105,6 +106,19 @@ TEST_F(FrozenSpaceTest, TextRoundTrips) {
   EXPECT_NEAR(again.figures.front().value, 123.456789, 1e-3);  // six digits are written
   again.figures = space.figures;
   EXPECT_EQ(again, space);
+}
+
+TEST_F(FrozenSpaceTest, TheLargestAndTheSmallestFiguresAreRead) {
+  constexpr double kLargest = std::numeric_limits<double>::max(), kSmallest = 5e-324;
+  sample(tiled_, SampleStatus::kMeasured, 1000, 2);
+  FrozenSpace space = frozen();
+  space.figures = {{.name = "device.most", .value = kLargest, .mad = kSmallest},
+                   {.name = "device.usual", .value = 1234567.8, .mad = 0}};
+  const FrozenSpace read = parse_frozen_space(to_csv(space), "x.csv");
+  ASSERT_EQ(read.figures.size(), 2u);
+  EXPECT_EQ(read.figures[0].value, 1.79769e308);
+  EXPECT_EQ(read.figures[0].mad, kSmallest);
+  EXPECT_EQ(read.figures[1].value, 1234570);
 }
 
 TEST_F(FrozenSpaceTest, WrongTextsAreRefusedWithTheLine) {
