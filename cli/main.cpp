@@ -3,6 +3,7 @@
 
 #include <cerrno>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <iostream>
 #include <new>
@@ -89,7 +90,7 @@ void ProblemOptions::add_groups_to(CLI::App& command) {
       ->check(finite_number())
       ->check(CLI::Validator(
           [](const std::string& text) {
-            return std::stod(text) < 1 ? fmt::format("'{}' is less than 1", text) : std::string();
+            return std::strtod(text.c_str(), nullptr) < 1 ? fmt::format("'{}' is less than 1", text) : std::string();
           },
           ""));
   for (const char* option : {"--experts", "--skew"})

@@ -72,6 +72,7 @@ def test_wrong_groups_are_refused(rooftile):
                             (["--groups", 4], "--groups need"),
                             (["--skew", 2, *sizes], "--skew needs --groups"),
                             (["--groups", 4, "--skew", 0.5, *sizes], "less than 1"),
+                            (["--groups", 4, "--skew", "1e-310", *sizes], "less than 1"),
                             (["--groups", 4, "--skew", "inf", *sizes], "not a finite number"),
                             (["--groups", 4, "--trans-a", *sizes], "cannot be used together"),
                             (["--groups", 4, "--batch", 2, *sizes], "cannot be used together"),
