@@ -70,14 +70,17 @@ void multiply_columns(uint first, uint held, uint steps) {
     [[unroll]] for (uint j = 0; j < COLUMNS_TOGETHER; ++j) sums[i][first + j] = column_sums[i][j];
 }
 
+// In a loop over columns the sums move on by one place for each column, so that every place is a
+// constant: GPUs keep variable places in memory. Many sums of one row are for lavapipe, where a read and
+// a write at a variable place cost less than to move them.
+const bool MOVES_SUMS = REG_M > 1 || REG_N < 16;
+
 void multiply(uint steps) {
 #if LOOP_OVER_COLUMNS
   [[dont_unroll]] for (uint j = 0; j < REG_N; ++j) {
     begin_row(0, b_first_column + column_offset(j));
-    multiply_columns(REG_M == 1 ? j : 0, 0, steps);
-    // Sums of several rows move on by one place for each column: on lavapipe that costs less than to read
-    // and write them at a variable place, which one row's cost less.
-    if (REG_M > 1)
+    multiply_columns(MOVES_SUMS ? 0 : j, 0, steps);
+    if (MOVES_SUMS)
       [[unroll]] for (uint i = 0; i < REG_M; ++i) {
         const ELEMENT sum = sums[i][0];
         [[unroll]] for (uint c = 0; c + 1 < REG_N; ++c) sums[i][c] = sums[i][c + 1];
