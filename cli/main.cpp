@@ -90,7 +90,8 @@ void ProblemOptions::add_groups_to(CLI::App& command) {
       ->check(finite_number())
       ->check(CLI::Validator(
           [](const std::string& text) {
-            return std::strtod(text.c_str(), nullptr) < 1 ? fmt::format("'{}' is less than 1", text) : std::string();
+            return std::strtod(text.c_str(), nullptr) < 1 ? fmt::format("'{}' is less than 1", text)
+                                                          : std::string();
           },
           ""));
   for (const char* option : {"--experts", "--skew"})
