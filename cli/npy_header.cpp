@@ -235,8 +235,8 @@ NpyHeader parse_npy_header(std::string_view bytes, std::string_view file) {
   if (bytes.starts_with("GGUF"))
     fail(ErrorCode::kIo,
          "{0} is a GGUF file; `rooftile gguf {0}` lists its tensors, `rooftile gemm A.npy "
-         "{0}:TENSOR` "
-         "multiplies with one, and `rooftile gguf {0} --tensor TENSOR -o W.npy` writes one as .npy",
+         "{0}:TENSOR` multiplies with one, and `rooftile gguf {0} --tensor TENSOR -o W.npy` writes "
+         "one as .npy",
          file);
   if (!bytes.starts_with(kMagic))
     fail(ErrorCode::kIo, "{} is not a .npy file{}; write one with numpy.save", file,

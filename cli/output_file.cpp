@@ -1,7 +1,6 @@
 #include "cli/output_file.h"
 
 #include <fcntl.h>
-#include <unistd.h>
 
 #include <cerrno>
 
@@ -33,13 +32,7 @@ OutputFile::OutputFile(const std::filesystem::path& path) : name_(path.string())
 }
 
 void OutputFile::write(std::string_view bytes) {
-  const int descriptor = new_ ? new_->descriptor() : direct_.get();
-  while (!bytes.empty()) {
-    const ssize_t written = ::write(descriptor, bytes.data(), bytes.size());
-    if (written < 0 && errno == EINTR) continue;
-    if (written < 0) fail_to_write(name_, errno);
-    bytes.remove_prefix(static_cast<std::size_t>(written));
-  }
+  if (!write_all(new_ ? new_->descriptor() : direct_.get(), bytes)) fail_to_write(name_, errno);
 }
 
 void OutputFile::commit() {

@@ -164,8 +164,7 @@ int nearest_integer(float value, float scale, int low, int high) {
 }
 /// The scale as a block stores it.
 float stored_half(float scale) {
-  constexpr float kMost = 65504;
-  return from_f16(to_f16(std::clamp(scale, -kMost, kMost)));
+  return from_f16(to_f16(std::clamp(scale, -kLargestF16, kLargestF16)));
 }
 
 /// Q4_0 and Q5_0: the value of the largest magnitude becomes the lowest integer, -middle.

@@ -9,8 +9,11 @@
 
 namespace rooftile {
 
+/// The largest finite float16. A conversion of 65520 or more gives infinity.
+inline constexpr float kLargestF16 = 65504;
+
 float from_f16(std::uint16_t bits);
-std::uint16_t to_f16(float x);  // beyond 65504: infinity
+std::uint16_t to_f16(float x);
 float from_bf16(std::uint16_t bits);
 std::uint16_t to_bf16(float x);
 

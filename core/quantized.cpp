@@ -11,8 +11,6 @@
 namespace rooftile {
 namespace {
 
-constexpr double kMostHalf = 65504;  // of a 16-bit float
-
 const std::uint8_t* bytes(const void* x) { return static_cast<const std::uint8_t*>(x); }
 
 std::int64_t zero_point_bytes_per_row(const Quantization& q, std::int64_t blocks) {
@@ -172,7 +170,7 @@ double largest_distance(const Quantization& q, double zero_point) {
 }
 
 double largest_weight(DataType a) {
-  return a == DataType::kF16 ? kMostHalf : static_cast<double>(std::numeric_limits<float>::max());
+  return static_cast<double>(a == DataType::kF16 ? kLargestF16 : std::numeric_limits<float>::max());
 }
 
 namespace {
@@ -297,7 +295,7 @@ void quantize_in_blocks(const Problem& p, const float* values, std::int64_t row_
       // A rounded scale may hold a little less than the largest weight, a clamped one far less.
       const double most = std::max(-limits.low, limits.high),
                    held = largest_weight_of_block(layout.format, blocks);
-      if (most > kMostHalf && most > 1.01 * held)
+      if (most > static_cast<double>(kLargestF16) && most > 1.01 * held)
         fail(ErrorCode::kInvalidArgument,
              "row {} has a weight of magnitude {} between its steps {} and {} (k x n): the scales "
              "of {} are 16-bit floats and hold at most {:.3g}",

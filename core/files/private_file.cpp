@@ -1,7 +1,5 @@
 #include "core/files/private_file.h"
 
-#include <unistd.h>
-
 #include <cerrno>
 #include <cstdio>
 
@@ -10,19 +8,6 @@
 #include "core/files/temporary_name.h"
 
 namespace rooftile {
-namespace {
-
-bool write_all(int descriptor, std::string_view bytes) {
-  while (!bytes.empty()) {
-    const ssize_t put = ::write(descriptor, bytes.data(), bytes.size());
-    if (put < 0 && errno == EINTR) continue;
-    if (put < 0) return false;
-    bytes.remove_prefix(static_cast<std::size_t>(put));
-  }
-  return true;
-}
-
-}  // namespace
 
 int replace_private_file(const std::filesystem::path& file,
                          std::initializer_list<std::string_view> pieces) {

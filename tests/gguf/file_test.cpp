@@ -183,13 +183,17 @@ TEST(ParseGguf, TenThousandMutatedFilesAreReadWithinTheirBoundsOrRefused) {
   EXPECT_LT(accepted, 9000u);
 }
 
-TEST(GgufFile, MapsAFileAndFindsItsTensors) {
-  const ScratchFolder folder;
-  const Bytes bytes = whole_file();
+GgufFile mapped(const ScratchFolder& folder, const Bytes& bytes) {
   std::ofstream(folder / "x.gguf", std::ios::binary)
       .write(reinterpret_cast<const char*>(bytes.data()),
              static_cast<std::streamsize>(bytes.size()));
-  const GgufFile file(folder / "x.gguf");
+  return GgufFile(folder / "x.gguf");
+}
+
+TEST(GgufFile, MapsAFileAndFindsItsTensors) {
+  const ScratchFolder folder;
+  const Bytes bytes = whole_file();
+  const GgufFile file = mapped(folder, bytes);
   EXPECT_THAT(file.blocks(file.tensor("second")), SizeIs(144));
   const auto complaint = [&](std::string_view name) -> std::string {
     try {
@@ -214,10 +218,7 @@ TEST(GgufFile, ComparesNoLongNames) {
                           .tensor(longest, {256}, kQ4K, 0)
                           .tensor(longer, {256}, kQ4K, 160)
                           .with_data(160 + 144);
-  std::ofstream(folder / "x.gguf", std::ios::binary)
-      .write(reinterpret_cast<const char*>(bytes.data()),
-             static_cast<std::streamsize>(bytes.size()));
-  const GgufFile file(folder / "x.gguf");
+  const GgufFile file = mapped(folder, bytes);
   try {
     file.tensor("m" + longest.substr(1));
     FAIL() << "there is such a tensor";
