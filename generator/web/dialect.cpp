@@ -12,10 +12,9 @@
 namespace rooftile {
 namespace {
 
-constexpr std::array<std::pair<std::string_view, std::string_view>, 5> kWebFiles = {{
+constexpr std::array<std::pair<std::string_view, std::string_view>, 4> kWebFiles = {{
     {"epilogue/c_f32.glsl", "web/c_f32.glsl"},
     {"epilogue/c_i32.glsl", "web/c_i32.glsl"},
-    {"epilogue/narrow_bf16.glsl", "web/narrow_bf16.glsl"},
     {"common/product_dot.glsl", "web/product_dot.glsl"},
     {"common/product_dot_unsigned.glsl", "web/product_dot_unsigned.glsl"},
 }};

@@ -3,6 +3,10 @@
 #define ACTIVATION 0
 #endif
 
+// By the bits, because drivers may assume that there is no NaN: NVIDIA's turns x < 0 ? 0 : x into a
+// maximum, which drops NaN.
+bool is_nan(float x) { return floatBitsToUint(x) << 1 > 0xff000000u; }
+
 // erf with an error of a few units in the last place of float32: a polynomial around 0, and
 // 1 - exp(polynomial) beyond. The coefficients are minimax fits by N. Juffa, 2019.
 float erf(float x) {
@@ -26,7 +30,7 @@ float erf(float x) {
 
 float activate(float x) {
 #if ACTIVATION == 1
-  return x < 0.0 ? 0.0 : x;  // NaN stays NaN
+  return x < 0.0 && !is_nan(x) ? 0.0 : x;
 #elif ACTIVATION == 2
   return 0.5 * x * (1.0 + erf(x * 0.70710678118654752));
 #elif ACTIVATION == 3

@@ -50,7 +50,7 @@ float finish(float sum, float old, uint row, uint column) {
   y += residual[offset_residual + row * ld_residual + column];
 #endif
 #if CLAMP
-  y = y < clamp_low ? clamp_low : y > clamp_high ? clamp_high : y;
+  if (!is_nan(y)) y = y < clamp_low ? clamp_low : y > clamp_high ? clamp_high : y;
 #endif
   return y;
 }
