@@ -18,6 +18,9 @@ struct Name {
   Fact fact;
 };
 
+/// NVIDIA's driver 580 has bytes in the low half of this value, and 16 in the high half.
+constexpr std::string_view kLocalMemory = "Local Memory Size";
+
 // The names as the drivers write them. Where a driver reports two names of one fact, the first in
 // this list counts. Mesa's are generated from XML and, before 25.1, in each driver's pipeline code;
 // AMD's own are in xgl's icd/api/vk_pipeline.cpp; NVIDIA's were observed on its driver.
@@ -42,7 +45,7 @@ constexpr std::array kNames = {
     Name{"Spills to memory", &CompilerFacts::spill_stores},           // NVK
     Name{"Scratch size", &CompilerFacts::scratch_bytes},              // RADV, PowerVR
     Name{"scratchMemUsageInBytes", &CompilerFacts::scratch_bytes},    // AMD
-    Name{"Local Memory Size", &CompilerFacts::scratch_bytes},         // NVIDIA
+    Name{kLocalMemory, &CompilerFacts::scratch_bytes},                // NVIDIA
     Name{"SLM size", &CompilerFacts::scratch_bytes},                  // NVK
     Name{"SLM Size", &CompilerFacts::scratch_bytes},                  // NVK before 25.1
     Name{"Scratch Memory Size", &CompilerFacts::scratch_bytes},       // ANV
@@ -84,8 +87,10 @@ CompilerFacts compiler_facts(std::span<const CompilerStatistic> statistics) {
     if (facts.*known.fact) continue;
     for (const CompilerStatistic& statistic : statistics) {
       if (statistic.name != known.name) continue;
-      if (const auto count = count_of(statistic))
+      if (auto count = count_of(statistic)) {
+        if (known.name == kLocalMemory) *count &= 0xffff'ffff;
         facts.*known.fact = std::max(*count, (facts.*known.fact).value_or(0));
+      }
     }
   }
   return facts;

@@ -48,6 +48,11 @@ TEST(CompilerFactsTest, Nvidia) {
   EXPECT_EQ(spill_reason(facts), std::nullopt) << "local memory may hold an array";
 }
 
+TEST(CompilerFactsTest, Nvidia580) {
+  EXPECT_THAT(facts_of({{"Local Memory Size", 68719476736}}).scratch_bytes, Optional(0));
+  EXPECT_THAT(facts_of({{"Local Memory Size", 68719476784}}).scratch_bytes, Optional(48));
+}
+
 TEST(CompilerFactsTest, Radv) {
   const CompilerFacts facts = facts_of({{"Driver pipeline hash", 0xfedcba9876543210},
                                         {"SGPRs", 128},
