@@ -207,8 +207,10 @@ void print_total(std::string_view rule, std::map<Verdict, int>& verdicts) {
 /// Returns the rates that a database has for the device, or calibrates it. With wrong rates the
 /// wrong limiter is named.
 DeviceRates rates_of(const Setting& setting, const std::shared_ptr<Device>& device) {
-  if (setting.calibration.empty())
-    return calibration_from_figures(calibrate_device(device).figures).device;
+  if (setting.calibration.empty()) {
+    FullClocks clocks(device);
+    return calibration_from_figures(calibrate_device(clocks).figures).device;
+  }
   Store store(setting.calibration);
   const DeviceRates rates =
       calibration_from_figures(store.latest_calibration(store.device_id(device->profile()))).device;

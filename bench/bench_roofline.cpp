@@ -162,7 +162,8 @@ int device(const std::string& name) {
     return d.name.find(name) != std::string::npos;
   });
   if (profile == found.devices.end()) fail(ErrorCode::kDevice, "no device matches '{}'", name);
-  const std::vector<Figure> figures = calibrate_device(Device::open(*profile)).figures;
+  FullClocks clocks(Device::open(*profile));
+  const std::vector<Figure> figures = calibrate_device(clocks).figures;
   const std::string clpeak = output_of("clpeak --compute-sp --global-bandwidth 2>/dev/null");
   fmt::print("{} beside what clpeak attains through OpenCL\n{:<34} {:>12} {:>9} {:>12}\n",
              profile->name, "figure", "calibration", "+-", "clpeak");

@@ -107,7 +107,10 @@ std::vector<Contestant> contestants(const DeviceProfile& device, const Setting& 
 }
 
 void take_turn(Measurer& measurer, Contestant& contestant) try {
-  if (contestant.ggml) return contestant.ns.push_back(contestant.ggml->rounds->next_ns());
+  if (contestant.ggml) {
+    measurer.clocks().raise();
+    return contestant.ns.push_back(contestant.ggml->rounds->next_ns());
+  }
   contestant.ns.push_back(turn_ns(measurer, contestant.kernel, contestant.problem, kRotatedBytes));
 } catch (const Error& error) {
   contestant.failure = error.what();

@@ -243,7 +243,10 @@ Contestant Contest::Impl::baseline(Baseline& library, const Problem& p) const {
         operands.size(), operand_sets(staged_problem(p), kPastCache * last_level_cache_bytes())));
     const auto turns = std::make_shared<BaselineRounds>(library, p, operands);
     contestant.detail = "by " + turns->clock();
-    contestant.run = [turns](const BatchOperands&) { return turns->next_ns(); };
+    contestant.run = [this, turns](const BatchOperands&) {
+      measurer->clocks().raise();
+      return turns->next_ns();
+    };
   } catch (const Error& error) {
     contestant.skipped = error.what();
   }

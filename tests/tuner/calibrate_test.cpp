@@ -104,7 +104,8 @@ void expect_levels(const std::vector<Figure>& figures) {
 
 // This is a single test, because a calibration takes seconds even with a minimal time limit.
 TEST(CalibrateDevice, MeasuresEveryRateWithinAnyTimeBudget) {
-  const Calibrated device = calibrate_device(Device::open(first_device()), 0);
+  FullClocks clocks(Device::open(first_device()));
+  const Calibrated device = calibrate_device(clocks, 0);
   expect_values_spreads_and_counts(device.figures);
   expect_what_the_model_asks_for(device.figures);
   expect_levels(device.figures);

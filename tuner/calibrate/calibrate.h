@@ -10,6 +10,7 @@
 
 #include "core/figure.h"
 #include "runtime/device/device.h"
+#include "tuner/measure/full_clocks.h"
 #include "tuner/measure/rounds.h"
 
 namespace rooftile {
@@ -33,14 +34,12 @@ inline constexpr double kCalibrationS = 14, kDeviceCalibrationS = 8;
 
 /// Measures submit latency, dispatch cost, STREAM plateaus, multiply-add rates, shared memory,
 /// loads, stores, the host link with and without imported memory, and compute units.
-Calibrated calibrate_device(const std::shared_ptr<Device>& device,
-                            double seconds = kDeviceCalibrationS);
+Calibrated calibrate_device(FullClocks& clocks, double seconds = kDeviceCalibrationS);
 
 /// Measures the rate of one shape of matrix units, under its figure's name. This is separate from
 /// the rest because drivers list shapes that they cannot compile or crash at. Throws the errors of
 /// compiling and running.
-Figure calibrate_matrix_unit(const std::shared_ptr<Device>& device, const MatrixShape& shape,
-                             double compute_units);
+Figure calibrate_matrix_unit(FullClocks& clocks, const MatrixShape& shape, double compute_units);
 
 /// Returns figures to be sampled: STREAM bandwidth and multiply-add rate of the host, with all
 /// threads and with one. They share 384 MiB, held as long as one of them exists.

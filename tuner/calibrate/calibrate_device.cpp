@@ -30,13 +30,15 @@ bool surely_positive(const Figure& figure) {
 
 }  // namespace
 
-Calibrator::Calibrator(const std::shared_ptr<Device>& device, double seconds)
-    : shared_device_(device),
-      device_(*device),
-      limits_(device->profile().limits),
+Calibrator::Calibrator(FullClocks& clocks, double seconds)
+    : shared_device_(clocks.device()),
+      device_(*shared_device_),
+      clocks_(clocks),
+      limits_(device_.profile().limits),
       end_s_(begin_s_ + seconds) {}
 
 Calibrated Calibrator::run() {
+  clocks_.raise();
   multiply_adds();
   compute_units();
   other_multiply_adds();
@@ -54,6 +56,7 @@ Calibrated Calibrator::run() {
   end_part("device kernels");
   stream(begin_s_ + kCurveShare * (end_s_ - begin_s_));
   end_part("device memory levels");
+  clocks_.raise();
   for (Figure& figure : sample_in_rounds(sampled_, end_s_))
     if (figure.unit != kDifference || surely_positive(figure))
       figures_.push_back(std::move(figure));
@@ -156,8 +159,8 @@ void Calibrator::workgroups_and_barriers() {
          });
 }
 
-Calibrated calibrate_device(const std::shared_ptr<Device>& device, double seconds) {
-  return Calibrator(device, seconds).run();
+Calibrated calibrate_device(FullClocks& clocks, double seconds) {
+  return Calibrator(clocks, seconds).run();
 }
 
 }  // namespace rooftile

@@ -8,8 +8,8 @@
 
 namespace rooftile {
 
-Figure calibrate_matrix_unit(const std::shared_ptr<Device>& device, const MatrixShape& shape,
-                             double compute_units) {
+Figure calibrate_matrix_unit(FullClocks& clocks, const MatrixShape& shape, double compute_units) {
+  const std::shared_ptr<Device>& device = clocks.device();
   const DeviceLimits& limits = device->profile().limits;
   const int lanes = static_cast<int>(limits.subgroup_size);
   const int subgroups =
@@ -25,6 +25,7 @@ Figure calibrate_matrix_unit(const std::shared_ptr<Device>& device, const Matrix
     const auto sample = [&](std::uint32_t trips, int samples) {
       return probe.times({{&target}}, MatrixPeakPushConstants{trips, kWord}, groups, samples);
     };
+    clocks.raise();
     const std::uint32_t trips = long_enough(
         limits, [&](std::uint32_t n) { return sample(n, 1).front(); }, 1);
     const double flops =

@@ -26,7 +26,7 @@ class Calibrator {
  public:
   static constexpr std::string_view kDifference = "ns/byte";  ///< Unit that nothing else has.
 
-  Calibrator(const std::shared_ptr<Device>& device, double seconds);
+  Calibrator(FullClocks& clocks, double seconds);
 
   Calibrated run();
 
@@ -116,6 +116,7 @@ class Calibrator {
 
   const std::shared_ptr<Device> shared_device_;
   Device& device_;
+  FullClocks& clocks_;
   const DeviceLimits& limits_;
   double begin_s_ = now_s(), end_s_, part_s_ = begin_s_;
   // Objects that closures of sampled_ refer to do not move. Imported memory outlives its buffers.

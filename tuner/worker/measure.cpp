@@ -34,8 +34,13 @@ void refuse(const std::string& wrong) {
 
 }  // namespace
 
-Measurer::Measurer(std::shared_ptr<Device> device, std::shared_ptr<FreeProcessors> free)
-    : device_(std::move(device)), free_(std::move(free)), cache_({}), operands_(device_) {}
+Measurer::Measurer(std::shared_ptr<Device> device, std::shared_ptr<FreeProcessors> free,
+                   std::shared_ptr<FullClocks> clocks)
+    : device_(std::move(device)),
+      free_(std::move(free)),
+      clocks_(clocks != nullptr ? std::move(clocks) : std::make_shared<FullClocks>(device_)),
+      cache_({}),
+      operands_(device_) {}
 Measurer::~Measurer() = default;
 
 Measurer::Built& Measurer::build(const Variant& variant, const Signature& signature) {
@@ -150,6 +155,7 @@ TimeReply Measurer::time_now(const TimeRequest& request) {
   for (std::size_t set = 0; set < (request.prepacked ? operands_.sets() : 1); ++set)
     panels.emplace_back(*device_, plan_of(*built.kernel, p, placement));
   const auto workspace = [&] { return panels[turn_ % panels.size()].workspace(); };
+  clocks_->raise();
   if (built.probed != p) {
     probe(built, p, operands_.operands(turn_, placement, request.variant), workspace(),
           request.compute_units);
@@ -190,8 +196,8 @@ TimeReply Measurer::time_now(const TimeRequest& request) {
     return reading;
   };
   const double start = now_s();
-  // An untimed run absorbs page faults of new packed operands, low clocks, and the compilation of a
-  // reduction, which the probe left out.
+  // An untimed run absorbs page faults of new packed operands, and the compilation of a reduction,
+  // which the probe left out.
   if (built.estimate_ns <= kLongProductNs || !plan.reduces.empty())
     take();
   else if (!request.prepacked)

@@ -13,6 +13,7 @@
 #include "runtime/kernel/kernel.h"
 #include "runtime/verify/certify.h"
 #include "tuner/measure/free_processors.h"
+#include "tuner/measure/full_clocks.h"
 #include "tuner/measure/processor_time.h"
 #include "tuner/measure/steady_samples.h"
 #include "tuner/worker/spilled.h"
@@ -72,10 +73,13 @@ class Measurer {
  public:
   /// free: the processors on which a software device measures where others use some of them; null:
   /// it measures on all, and times are as they come.
-  explicit Measurer(std::shared_ptr<Device> device, std::shared_ptr<FreeProcessors> free = nullptr);
+  /// clocks: what keeps the device at full clocks; null: the measurer has its own.
+  explicit Measurer(std::shared_ptr<Device> device, std::shared_ptr<FreeProcessors> free = nullptr,
+                    std::shared_ptr<FullClocks> clocks = nullptr);
   ~Measurer();
 
   TimeReply time(const TimeRequest& request);
+  FullClocks& clocks() { return *clocks_; }
   /// Compiles a kernel as time() will, and keeps nothing of it but what the driver keeps. Returns
   /// the wall time in ns. On a software device, whose driver compiles at the first dispatch, a
   /// small problem is computed; on others nothing runs, because another process may be measuring.
@@ -114,6 +118,7 @@ class Measurer {
 
   std::shared_ptr<Device> device_;
   std::shared_ptr<FreeProcessors> free_;
+  std::shared_ptr<FullClocks> clocks_;
   ShaderCache cache_;
   std::unordered_map<std::string, Built> built_;  ///< Keyed by variant and signature text.
   std::uint64_t requests_ = 0;

@@ -30,17 +30,18 @@ class OnDevice : public WorkerOperations {
       device_ = Device::open(profile, {.compiler_statistics = CompilerStatistics::kKeep});
       const auto free =
           profile.kind == DeviceKind::kSoftware ? std::make_shared<FreeProcessors>() : nullptr;
-      measurer_.emplace(device_, free);
-      reference_.emplace(device_, free);
+      clocks_ = std::make_shared<FullClocks>(device_);
+      measurer_.emplace(device_, free, clocks_);
+      reference_.emplace(device_, free, clocks_);
       return device_->profile();
     }
     fail(ErrorCode::kDevice, "device {} is no longer available{}{}", device_uuid,
          found.note.empty() ? "" : ": ", found.note);
   }
 
-  Calibrated calibrate(double seconds) override { return calibrate_device(device_, seconds); }
+  Calibrated calibrate(double seconds) override { return calibrate_device(*clocks_, seconds); }
   Figure calibrate_matrix_unit(const MatrixShape& shape, double compute_units) override {
-    return rooftile::calibrate_matrix_unit(device_, shape, compute_units);
+    return rooftile::calibrate_matrix_unit(*clocks_, shape, compute_units);
   }
   TimeReply time(const TimeRequest& request) override { return measurer_->time(request); }
   TimeReply time_reference(const TimeRequest& request) override {
@@ -77,6 +78,7 @@ class OnDevice : public WorkerOperations {
 
  private:
   std::shared_ptr<Device> device_, inspecting_;
+  std::shared_ptr<FullClocks> clocks_;
   std::optional<Measurer> measurer_, reference_, counting_;
 };
 
