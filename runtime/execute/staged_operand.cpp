@@ -1,7 +1,8 @@
 #include "runtime/execute/staged_operand.h"
 
 #include <algorithm>
-#include <cstring>
+
+#include "runtime/support/copy_bytes.h"
 
 namespace rooftile {
 
@@ -35,11 +36,11 @@ StagedQuantization::StagedQuantization(const DeviceLink& link, const GemmCall& c
   const bool reads = staged.k > 0;
   const QuantizedBytes bytes = quantized_bytes(call.problem);
   const StagedBytes sizes = staged_bytes(call.problem);
-  if (reads) std::memcpy(b->host(), call.b, static_cast<std::size_t>(bytes.values));
+  if (reads) copy_bytes(call.b, b->host(), static_cast<std::uint64_t>(bytes.values));
   if (!has_separate_scales(staged.types)) return;
   const auto stage = [&](std::uint64_t size, const void* from, std::int64_t used) {
     auto buffer = std::make_unique<DeviceInput>(link, size);
-    if (reads) std::memcpy(buffer->host(), from, static_cast<std::size_t>(used));
+    if (reads) copy_bytes(from, buffer->host(), static_cast<std::uint64_t>(used));
     return buffer;
   };
   scales_ = stage(std::max<std::uint64_t>(sizes.scales, 16), call.scales, bytes.scales);

@@ -8,6 +8,7 @@
 
 #include "core/error.h"
 #include "core/quantized.h"
+#include "runtime/support/copy_bytes.h"
 
 namespace rooftile {
 namespace {
@@ -104,15 +105,16 @@ void copy_matrix(Extent extent, DataType type, const void* source, std::int64_t 
                  void* target, std::int64_t target_ld) {
   if (extent.rows == 0 || extent.columns == 0) return;
   const std::int64_t bytes = bytes_of(type);
-  if (source_ld == extent.columns && target_ld == extent.columns) {
-    std::memcpy(target, source, static_cast<std::size_t>(extent.rows * source_ld * bytes));
-    return;
-  }
+  if (source_ld == extent.columns && target_ld == extent.columns)
+    return copy_bytes(source, target, static_cast<std::uint64_t>(extent.rows * source_ld * bytes));
   const auto* from = static_cast<const char*>(source);
   auto* to = static_cast<char*>(target);
-  for (std::int64_t r = 0; r < extent.rows; ++r)
-    std::memcpy(to + r * target_ld * bytes, from + r * source_ld * bytes,
-                static_cast<std::size_t>(extent.columns * bytes));
+  const std::int64_t row_bytes = extent.columns * bytes;
+  share_copies(extent.rows, row_bytes, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t r = begin; r < end; ++r)
+      std::memcpy(to + r * target_ld * bytes, from + r * source_ld * bytes,
+                  static_cast<std::size_t>(row_bytes));
+  });
 }
 
 }  // namespace rooftile

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cstring>
 #include <limits>
 #include <set>
 
@@ -12,6 +11,7 @@
 #include "core/round.h"
 #include "generator/layout.h"
 #include "runtime/kernel/step_time.h"
+#include "runtime/support/copy_bytes.h"
 
 namespace rooftile {
 namespace {
@@ -164,7 +164,7 @@ void Resident::staged(Direction direction, const std::shared_ptr<DeviceMemory>& 
   const auto finish_piece = [&](Piece& piece) {
     if (piece.run == nullptr) return;
     wait_for(*piece.run);
-    if (!up) std::memcpy(piece.host, (*piece.staging)->mapped(), piece.bytes);
+    if (!up) copy_bytes((*piece.staging)->mapped(), piece.host, piece.bytes);
     piece.run = nullptr;
   };
   std::size_t turn = 0;
@@ -178,7 +178,7 @@ void Resident::staged(Direction direction, const std::shared_ptr<DeviceMemory>& 
           pool_, piece.bytes, up ? BufferUse::kUpload : BufferUse::kDownload);
     const BufferRange there = {&memory->buffer, offset_bytes + at, piece.bytes},
                       here = {&**piece.staging, 0, piece.bytes};
-    if (up) std::memcpy((*piece.staging)->mapped(), piece.host, piece.bytes);
+    if (up) copy_bytes(piece.host, (*piece.staging)->mapped(), piece.bytes);
     const Step copy = up ? CopyStep{here, there} : CopyStep{there, here};
     RunContents contents;
     contents.lists.push_back(device_->record({&copy, 1}));
@@ -194,7 +194,7 @@ void Resident::upload(const std::shared_ptr<DeviceMemory>& memory, std::uint64_t
   if (bytes == 0) return;
   if (shared_with_host(memory->buffer)) {
     wait_for(*memory);
-    std::memcpy(static_cast<char*>(memory->buffer.mapped()) + offset_bytes, from, bytes);
+    copy_bytes(from, static_cast<char*>(memory->buffer.mapped()) + offset_bytes, bytes);
   } else {
     staged(Direction::kUp, memory, offset_bytes, static_cast<char*>(const_cast<void*>(from)),
            bytes);
@@ -209,7 +209,7 @@ void Resident::download(const std::shared_ptr<DeviceMemory>& memory, std::uint64
   if (!shared_with_host(memory->buffer))
     return staged(Direction::kDown, memory, offset_bytes, static_cast<char*>(to), bytes);
   wait_for(*memory);
-  std::memcpy(to, static_cast<const char*>(memory->buffer.mapped()) + offset_bytes, bytes);
+  copy_bytes(static_cast<const char*>(memory->buffer.mapped()) + offset_bytes, to, bytes);
 }
 
 ResidentProduct Resident::product(const ResidentWork& work, AwaitCertificate await) {

@@ -1,7 +1,8 @@
 #include "runtime/resident/resident_list.h"
 
 #include <algorithm>
-#include <cstring>
+
+#include "runtime/support/copy_bytes.h"
 
 namespace rooftile {
 
@@ -132,7 +133,7 @@ std::shared_ptr<Run> ResidentList::run() {
     contents.kernels = recorded_->kernels;
   for (const Transfer* transfer : transfers_) {
     if (transfer->from != nullptr)
-      std::memcpy(transfer->staging->mapped(), transfer->from, transfer->bytes);
+      copy_bytes(transfer->from, transfer->staging->mapped(), transfer->bytes);
     else
       contents.landings.push_back({transfer->staging->mapped(), transfer->to, transfer->bytes});
   }

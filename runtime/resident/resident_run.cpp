@@ -1,6 +1,6 @@
 #include "runtime/resident/resident_run.h"
 
-#include <cstring>
+#include "runtime/support/copy_bytes.h"
 
 namespace rooftile {
 
@@ -15,7 +15,7 @@ bool Run::wait(double timeout_ns) {
   const std::lock_guard lock(landing_);
   if (landed_) return true;
   for (const Landing& landing : contents_.landings)
-    std::memcpy(landing.to, landing.from, landing.bytes);
+    copy_bytes(landing.from, landing.to, landing.bytes);
   landed_ = true;
   return true;
 }

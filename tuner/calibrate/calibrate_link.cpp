@@ -10,6 +10,7 @@
 #include "core/clock.h"
 #include "core/error.h"
 #include "runtime/resident/resident.h"
+#include "runtime/support/copy_bytes.h"
 #include "tuner/calibrate/calibrator.h"
 
 namespace rooftile {
@@ -39,7 +40,7 @@ void copy(Device& device, const Buffer& source, const Buffer& target) {
 
 }  // namespace
 
-// Transfers as the runtime makes them: memcpy into mapped memory, and a copy on the device where
+// Transfers as the runtime makes them: copies by several threads into mapped memory, and a copy on the device where
 // kernels do not use that memory directly.
 void Calibrator::transfers() {
   const bool unified = device_.profile().unified_memory;
@@ -51,12 +52,12 @@ void Calibrator::transfers() {
   const Buffer& up = staging(BufferUse::kUpload);
   const Buffer& down = staging(BufferUse::kDownload);
   sample("device.upload", "gbps", gbps_of([this, unified, host, &up, &device_side] {
-           std::memcpy(up.mapped(), host->data(), kBytes);
+           copy_bytes(host->data(), up.mapped(), kBytes);
            if (!unified) copy(device_, up, device_side);
          }));
   sample("device.download", "gbps", gbps_of([this, unified, host, &down, &device_side] {
            if (!unified) copy(device_, device_side, down);
-           std::memcpy(host->data(), down.mapped(), kBytes);
+           copy_bytes(down.mapped(), host->data(), kBytes);
          }));
 }
 
@@ -175,7 +176,7 @@ void Calibrator::overlap() {
              to = std::make_shared<std::vector<char>>(kBytes, 0);
   const auto copies_ns = [from, to](int times) {
     return timed_ns([&] {
-             for (int i = 0; i < times; ++i) std::memcpy(to->data(), from->data(), kBytes);
+             for (int i = 0; i < times; ++i) copy_bytes(from->data(), to->data(), kBytes);
            })
         .value;
   };
