@@ -22,8 +22,10 @@ enum class Family : std::uint8_t {
 /// Loads go through a storage buffer, through a uniform texel buffer, or from a storage buffer
 /// directly into a matrix unit's fragments (matrix).
 enum class LoadPath : std::uint8_t { kBuffer, kTexel, kDirect };
-/// How the lanes of a kernel share A, or share their sums (vector).
-enum class Stage : std::uint8_t { kNone, kShared, kSubgroup };
+/// How the lanes of a kernel share A, or share their sums (vector). Stored (matrix): in shared memory
+/// as shared, but in the order in which operands are stored, not along k; the next tile is fetched
+/// before the present one is multiplied, and sums go to C from the matrix unit where C is f16.
+enum class Stage : std::uint8_t { kNone, kShared, kSubgroup, kStored };
 /// The order of workgroups: n fastest, m fastest, or through groups of 4, 8 or 16 rows of tiles.
 enum class Raster : std::uint8_t { kRow, kColumn, kGrouped4, kGrouped8, kGrouped16 };
 /// With exact edges all sizes are multiples of the tile, and the kernel has no bounds checks.
@@ -116,12 +118,16 @@ inline int lanes_k(const Variant& v) {
 inline bool has_workgroup_scope(const Variant& v) {
   return v.family == Family::kMatrix && v.scope == Scope::kWorkgroup;
 }
+/// Whether lanes share what lies in shared memory.
+inline bool uses_shared_memory(const Variant& v) {
+  return v.stage == Stage::kShared || v.stage == Stage::kStored;
+}
 /// Whether the kernel stages tiles of this operand in shared memory.
 inline bool staged_a(const Variant& v) {
-  return v.stage == Stage::kShared && v.load_path_a != LoadPath::kDirect;
+  return uses_shared_memory(v) && v.load_path_a != LoadPath::kDirect;
 }
 inline bool staged_b(const Variant& v) {
-  return v.stage == Stage::kShared && v.load_path_b != LoadPath::kDirect;
+  return uses_shared_memory(v) && v.load_path_b != LoadPath::kDirect;
 }
 inline int local_size(const Variant& v) {
   if (v.family == Family::kMatrix)

@@ -196,14 +196,14 @@ constexpr std::array kDeviceRules = {
     DeviceRule{"reg_n must divide tile_n",
                [](const Variant& v, const Limits&) { return divides(v.reg_n, v.tile_n); }},
     DeviceRule{"stage must be none for naive and register, shared for tiled, none or subgroup for "
-               "broadcast, shared for vector with several lanes along k and for matrix unless both "
-               "operands are direct",
+               "broadcast, shared for vector with several lanes along k, and shared or stored for "
+               "matrix unless both operands are direct",
                [](const Variant& v, const Limits&) {
                  if (is(v, Family::kTiled)) return v.stage == Stage::kShared;
                  if (is(v, Family::kMatrix)) {
                    const bool none =
                        v.load_path_a == LoadPath::kDirect && v.load_path_b == LoadPath::kDirect;
-                   return v.stage == (none ? Stage::kNone : Stage::kShared);
+                   return none ? v.stage == Stage::kNone : uses_shared_memory(v);
                  }
                  if (is(v, Family::kVector))
                    return v.stage == (v.tile_k == v.unroll_k ? Stage::kNone : Stage::kShared);
@@ -216,7 +216,7 @@ constexpr std::array kDeviceRules = {
         [](const Variant& v, const Limits&) {
           if (is(v, Family::kTiled)) return true;
           if (is(v, Family::kMatrix))
-            return v.stage == Stage::kShared || (v.stages == 1 && v.shared_pad == 0);
+            return uses_shared_memory(v) || (v.stages == 1 && v.shared_pad == 0);
           return v.stages == 1 && v.shared_pad == 0 && (v.tile_k == 1 || is(v, Family::kVector));
         }},
     DeviceRule{"vector owns whole rows or whole columns of its tile: reg_m must be tile_m or reg_n "
@@ -434,8 +434,13 @@ std::int64_t shared_bytes(const Variant& v, const Types& types) {
   if (has_workgroup_scope(v))
     return std::int64_t{piece_rows(v, types)} * v.tile_n * bytes_of(sum_type(types));
   if (v.family == Family::kMatrix) {
-    const std::int64_t row = std::int64_t{v.stages} * (v.tile_k + v.shared_pad) * bytes_of(types.a);
-    const auto tile = [&](bool staged, std::int64_t rows) { return staged ? rows * row : 0; };
+    // A tile in the operand's own order has tile_k padded rows, which may be more.
+    const auto tile = [&](bool staged, std::int64_t rows) {
+      std::int64_t elements = rows * (v.tile_k + v.shared_pad);
+      if (v.stage == Stage::kStored)
+        elements = std::max(elements, v.tile_k * (rows + v.shared_pad));
+      return staged ? v.stages * elements * bytes_of(types.a) : 0;
+    };
     const std::int64_t subgroups = local_size(v) / v.subgroup_size;
     return tile(staged_a(v), v.tile_m) + tile(staged_b(v), v.tile_n) +
            subgroups * v.matrix_m * v.matrix_n * bytes_of(sum_type(types));

@@ -218,7 +218,10 @@ std::string_view raster_file(Raster raster) {
 }
 
 std::string matrix_operand_file(std::string_view operand, Transpose transpose, LoadPath path,
-                                Packed packed) {
+                                Packed packed, Stage stage) {
+  const bool along_k = transpose == (operand == "a" ? Transpose::kNo : Transpose::kYes);
+  if (stage == Stage::kStored && path != LoadPath::kDirect && !along_k)
+    return fmt::format("matrix/{}_stored.glsl", operand);
   return fmt::format("matrix/{}_{}{}.glsl", operand, path == LoadPath::kDirect ? "direct_" : "",
                      layout_suffix(packed, transpose));
 }
@@ -231,16 +234,23 @@ void choose_tensors(Includes& includes, const Variant& v, const Signature& s) {
 }
 
 std::string_view matrix_loop_file(const Variant& v) {
-  if (v.stage != Stage::kShared) return "matrix/loop_0.glsl";
+  if (!uses_shared_memory(v)) return "matrix/loop_0.glsl";
   if (v.stages == 2) return "matrix/loop_2.glsl";
+  if (v.stage == Stage::kStored) return "matrix/loop_1_ahead.glsl";
   return peels_last_tile(v) ? "matrix/loop_1_peeled.glsl" : "matrix/loop_1.glsl";
 }
 
-/// Whether fragments of sums can be C: it has their type of 32 bits, no epilogue, and is not added
-/// to.
-bool stores_fragments(const Variant& v, const Signature& s) {
-  return s.types.c == sum_type(s.types) && bytes_of(s.types.c) == kElementBytes &&
-         !any(s.epilogue) && v.reduction == Reduction::kOrdered;
+/// The file with which fragments of sums are stored to C: where it has their type of 32 bits, no
+/// epilogue, and is not added to, and with stage=stored where they only have to be narrowed.
+std::string_view fragment_store_file(const Variant& v, const Signature& s) {
+  const DataType c = s.types.c, sum = sum_type(s.types);
+  if (!any(s.epilogue) && v.reduction == Reduction::kOrdered) {
+    if (c == sum && bytes_of(c) == kElementBytes) return "matrix/store_direct.glsl";
+    if (v.stage == Stage::kStored && v.split_k == 1 && sum == DataType::kF32 &&
+        c == DataType::kF16 && s.types.a == DataType::kF16 && v.matrix_n % 8 == 0)
+      return "matrix/store_direct_narrow.glsl";
+  }
+  return "matrix/store_direct_none.glsl";
 }
 
 Includes matrix_includes(const Variant& v, const Signature& s) {
@@ -254,14 +264,13 @@ Includes matrix_includes(const Variant& v, const Signature& s) {
     choose_tensors(includes, v, s);
     return includes;
   }
-  includes["matrix/a_n.glsl"] = matrix_operand_file("a", s.trans_a, v.load_path_a, v.packed_a);
+  includes["matrix/a_n.glsl"] = matrix_operand_file("a", s.trans_a, v.load_path_a, v.packed_a, v.stage);
   includes["matrix/b_n.glsl"] =
       reads_quantized(v, s) ? fmt::format("matrix/b_{}.glsl", quantized_suffix(s.types))
-                            : matrix_operand_file("b", s.trans_b, v.load_path_b, v.packed_b);
+                            : matrix_operand_file("b", s.trans_b, v.load_path_b, v.packed_b, v.stage);
   if (reads_quantized(v, s)) choose_quantized(includes, v.load_path_b);
   if (is_8_bit(s.types.a)) includes["matrix/transpose_16.glsl"] = "matrix/transpose_8.glsl";
-  if (!stores_fragments(v, s))
-    includes["matrix/store_direct.glsl"] = "matrix/store_direct_none.glsl";
+  choose(includes, {"matrix/store_direct.glsl"}, fragment_store_file(v, s));
   choose(includes, {"matrix/loop_1.glsl"}, matrix_loop_file(v));
   return includes;
 }

@@ -40,13 +40,16 @@ int run_b(const TypedKernel& c) {
 constexpr std::int64_t kMatrixAlignmentBytes = 16;  // of loads, or a fragment's row if shorter
 
 /// Whether fragments of an operand begin where matrix units can load them. Tiles in shared memory
-/// have rows along k, padded to whole vectors. In memory, fragments begin at multiples of `loaded`
-/// elements, and their rows have `run` elements.
-bool fragments_are_aligned(const TypedKernel& c, bool staged, int run, int loaded) {
-  if (staged)
-    return (c.v.tile_k + c.v.shared_pad) %
-               (shared_words(c.v, c.s.types) * elements_per_word(c.v, c.s.types)) ==
-           0;
+/// have rows along k, padded to whole vectors, or rows of `rows` elements as in memory. There,
+/// fragments begin at multiples of `loaded` elements, and their rows have `run` elements.
+bool fragments_are_aligned(const TypedKernel& c, bool staged, int rows, bool along_k, int run,
+                           int loaded) {
+  if (staged) {
+    const int vector = shared_words(c.v, c.s.types) * elements_per_word(c.v, c.s.types);
+    const bool stored = c.v.stage == Stage::kStored && !along_k;
+    return ((stored ? rows : c.v.tile_k) + c.v.shared_pad) % vector == 0 &&
+           (!stored || run % vector == 0);
+  }
   const std::int64_t bytes = bytes_of(c.s.types.a);
   return loaded * bytes % std::min(kMatrixAlignmentBytes, run * bytes) == 0;
 }
@@ -117,8 +120,10 @@ constexpr std::array kSignatureRules = {
                   [](const TypedKernel& c) {
                     if (c.v.family != Family::kMatrix) return true;
                     const LoadElements load = load_elements(c.v, c.s);
-                    return fragments_are_aligned(c, staged_a(c.v), run_a(c), load.a) &&
-                           fragments_are_aligned(c, staged_b(c.v), run_b(c), load.b);
+                    return fragments_are_aligned(c, staged_a(c.v), c.v.tile_m,
+                                                 c.s.trans_a == Transpose::kNo, run_a(c), load.a) &&
+                           fragments_are_aligned(c, staged_b(c.v), c.v.tile_n,
+                                                 c.s.trans_b == Transpose::kYes, run_b(c), load.b);
                   }},
     SignatureRule{"an invocation would hold too many values: reg_m * reg_n + unroll_k * (reg_m + "
                   "reg_n) must not exceed 320 for vector kernels of a B that is not quantised",
@@ -137,6 +142,9 @@ constexpr std::array kSignatureRules = {
                     return c.v.reduction == Reduction::kOrdered || c.limits.float32_atomic_add ||
                            part_type(c.s.types) == DataType::kI32;
                   }},
+    SignatureRule{
+        "stage stored is for operands of 16 bits, whose fragments units read across rows",
+        [](const TypedKernel& c) { return c.v.stage != Stage::kStored || bytes_of(c.s.types.a) == 2; }},
     SignatureRule{
         "the device has no 16-bit arithmetic for sums in f16",
         [](const TypedKernel& c) { return !c.s.types.f16_sums || c.limits.float16_arithmetic; }},

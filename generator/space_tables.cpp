@@ -184,6 +184,9 @@ constexpr Table kTables[] = {
 
     {kMatrix, "matrix units, operands in shared memory", 32, 512,
      "tile=64,128,256 tile_k=32,64 unroll_k=32 stages=1,2"},
+    {kMatrix, "matrix units, tiles in the order of the operands, fetched ahead", 32, 512,
+     "tile=64,128,256 tile_k=32,64 unroll_k=32,64 stage=stored stages=1 shared_pad=8 "
+     "raster=row,grouped8"},
     {kMatrix, "matrix units, small problems and small units", 32, 512,
      "tile=32,64,128 tile_k=16,32 subgroup=16,32 stages=1,2 shared_pad=0,8"},
     {kMatrix, "matrix units, rows of tiles in groups: the gain from cache reuse", 32, 512,

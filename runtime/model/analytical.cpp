@@ -100,7 +100,7 @@ double cached_bytes_ns(const DeviceRates& rates, double elements) {
 }
 
 /// Whether a kernel has barriers while its invocations hold sums.
-bool is_synchronised(const Variant& v) { return v.stage == Stage::kShared || lanes_k(v) > 1; }
+bool is_synchronised(const Variant& v) { return uses_shared_memory(v) || lanes_k(v) > 1; }
 
 /// Time of elements / width loads; where load rates are unknown, time of their bytes from the
 /// fastest memory level.
@@ -165,7 +165,7 @@ double shared_ns(const Problem& p, const Variant& v, const DeviceRates& rates, c
         i.invocations * v.reg_m * v.reg_n * (2 + 3 * halvings(v, rates)) * value_bytes;
     return over(bytes, rates.shared_gbps);
   }
-  if (v.stage != Stage::kShared) return 0;
+  if (!uses_shared_memory(v)) return 0;
   // Tiles hold float32 for all operand types, except for matrix units.
   const bool matrix = v.family == Family::kMatrix;
   const double elements =
@@ -177,7 +177,7 @@ double shared_ns(const Problem& p, const Variant& v, const DeviceRates& rates, c
 double barriers_ns(const Variant& v, const DeviceRates& rates, const Issued& i) {
   if (v.family == Family::kVector && lanes_k(v) > 1)
     return i.invocations * v.reg_m * (halvings(v, rates) + 1) * rates.barrier_ns;
-  if (v.family == Family::kVector || v.stage != Stage::kShared) return 0;
+  if (v.family == Family::kVector || !uses_shared_memory(v)) return 0;
   const double tiles = std::ceil(i.depth / elements_of_trip(v)) + rates.loop_overrun;
   return i.invocations * tiles * kBarriersPerTile / v.stages * rates.barrier_ns;
 }

@@ -69,6 +69,14 @@ const char* const kTransferPaths[] = {
     "vector_width_a=2 vector_width_b=1",
 };
 
+/// Tiles in the order in which operands are stored, for 16-bit operands.
+const char* const kStoredPaths[] = {
+    "stage=stored",
+    "stage=stored stages=2 raster=grouped4 split_k=3",
+    "stage=stored load_path_a=direct packed_a=yes",
+    "stage=stored vector_width_a=2 vector_width_b=1",
+};
+
 std::vector<std::string> types_of(const MatrixShape& shape) {
   const std::string a(name(shape.operand));
   if (is_8_bit(shape.operand)) return {a + "_i32", a, a + "_f16"};
@@ -80,6 +88,8 @@ TEST_F(CertifyMatrixTest, EveryShapePassesInEveryVariant) {
   for (const MatrixShape& shape : limits().matrix_shapes) {
     std::vector<Variant> variants;
     for (const char* way : kTransferPaths) variants.push_back(kernel(shape, way));
+    for (const char* way : kStoredPaths)
+      if (bytes_of(shape.operand) == 2) variants.push_back(kernel(shape, way));
     expect_right(variants, types_of(shape), kBoth);
   }
 }
@@ -110,7 +120,7 @@ TEST_F(CertifyMatrixTest, FlexibleShapesAreRight) {
 TEST_F(CertifyMatrixTest, QuantizedBIsRight) {
   const MatrixShape shape = half_shape();
   expect_right({kernel(shape, "stages=1"), kernel(shape, "stages=2 split_k=2"),
-                kernel(shape, "load_path_a=direct packed_a=yes stages=2")},
+                kernel(shape, "stage=stored"), kernel(shape, "load_path_a=direct packed_a=yes stages=2")},
                {"f16xq4b16", "f16xq4b32z_f16", "f16xq8b32zf_f16", "f16xq8b16z"}, kBoth);
   for (const char* types : {"f16xq4_k", "f16xq6_k_f16", "f16xmxfp4"})
     for (const char* way : {"stages=1", "stages=2 split_k=2"}) {
@@ -124,8 +134,10 @@ TEST_F(CertifyMatrixTest, EpiloguesAreFused) {
   for (const char* text : {"bias_column+gelu_tanh", "row_scale+bias_row+relu+residual+clamp"}) {
     const Signature signature = {
         .types = parse_types("f16_f16"), .trans_b = kYes, .epilogue = parse_epilogue(text)};
-    const Certificate result = certificate(kernel(half_shape(), "stages=2"), signature);
-    EXPECT_TRUE(result.passed) << text << ": " << result.detail;
+    for (const char* way : {"stages=2", "stage=stored"}) {
+      const Certificate result = certificate(kernel(half_shape(), way), signature);
+      EXPECT_TRUE(result.passed) << text << " " << way << ": " << result.detail;
+    }
   }
 }
 
@@ -252,6 +264,34 @@ TEST_F(CertifyMatrixTest, MutantsAreRefused) {
   if (!limits().matrix_granularities.empty()) shape.k *= 2;
   for (const auto& [what, way, from, to] : kMutants)
     EXPECT_FALSE(mutant(kernel(shape, way), signature, from, to).passed) << what;
+}
+
+TEST_F(CertifyMatrixTest, MutantsOfTilesInTheOrderOfTheOperandsAreRefused) {
+  const Signature signature = {.types = parse_types("f16_f16"), .trans_a = kYes};
+  const Variant v = kernel(half_shape(), "stage=stored");
+  EXPECT_TRUE(certificate(v, signature).passed);
+  const struct {
+    const char* what;
+    const char* from;
+    const char* to;
+  } kMutants[] = {
+      {"A read by rows instead of columns", "BY_COLUMNS, A_STRIDE", "BY_ROWS, A_STRIDE"},
+      {"B read by columns instead of rows", "BY_ROWS, B_STRIDE", "BY_COLUMNS, B_STRIDE"},
+      {"B's fragments one fragment's columns late", "(column) / SHARED_ELEMENTS",
+       "((column) ^ MATRIX_N) / SHARED_ELEMENTS"},
+      {"steps of A beyond k kept", "steps_left(step) > 0 ? ELEMENTS_A : 0u", "ELEMENTS_A"},
+      {"whole tiles of A at one place", "a_tile_start += TILE_K * (lda / ELEMENTS_A);", ""},
+      {"no barrier before a tile is read", "put_tile_b(0);\n    tile_barrier();",
+       "put_tile_b(0);"},
+      {"no barrier before a tile is overwritten", "multiply_tile(0);\n    tile_barrier();",
+       "multiply_tile(0);"},
+      {"sums narrowed without alpha", "alpha == 1.0 && beta == 0.0", "beta == 0.0"},
+      {"sums narrowed without beta", "alpha == 1.0 && beta == 0.0", "alpha == 1.0"},
+      {"sums narrowed and stored by columns", "BY_ROWS, stride);", "BY_COLUMNS, stride);"},
+      {"rows of C that begin within 16 bytes", " && (ldc | offset_c) % QUAD_ELEMENTS == 0", ""},
+  };
+  for (const auto& [what, from, to] : kMutants)
+    EXPECT_FALSE(mutant(v, signature, from, to).passed) << what;
 }
 
 TEST_F(CertifyMatrixTest, MutantsOfQuantizedLoadsAreRefused) {

@@ -26,7 +26,7 @@ std::vector<double> features_of(const Variant& v, const Problem& problem) {
   choice(v.family, 7);
   choice(v.load_path_a, 3);
   choice(v.load_path_b, 3);
-  choice(v.stage, 3);
+  choice(v.stage, 4);
   choice(v.raster, 5);
   choice(v.scope, 2);
   choice(v.reduction, 2);
