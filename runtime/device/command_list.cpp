@@ -131,7 +131,6 @@ class Device::Recorder {
       list_->timestamps = {device_.handle, info};
     }
     list_->incoherent = std::move(needs.incoherent);
-    list_->finished = {device_.handle, vk::FenceCreateInfo()};
     list_->pool = {device_.handle, vk::CommandPoolCreateInfo({}, device_.details.queue_family)};
     list_->commands = allocate_commands();
     if (*list_->counters != vk::QueryPool()) reset_counters();
@@ -333,7 +332,7 @@ Submission Device::submit(std::span<CommandList* const> lists) {
                              list->impl_->incoherent.end());
     if (!made.incoherent.empty())
       device.flushMappedMemoryRanges(made.incoherent, impl_->dispatcher());
-    made.finished = vk::raii::Fence(impl_->handle, vk::FenceCreateInfo());
+    made.finished = impl_->take_fence();
     made.done = true;  // Stays true until a list is submitted.
     for (std::size_t i = 0; i < lists.size(); ++i) {
       try {

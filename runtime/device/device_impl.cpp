@@ -105,7 +105,29 @@ std::vector<PerformanceCounter> performance_counters(const DeviceProfile& profil
   });
 }
 
+vk::raii::Fence Device::Impl::take_fence() {
+  vk::raii::Fence fence = nullptr;
+  {
+    const std::lock_guard lock(fences_mutex);
+    if (!spare_fences.empty()) {
+      fence = std::move(spare_fences.back());
+      spare_fences.pop_back();
+    }
+  }
+  if (*fence == vk::Fence()) return {handle, vk::FenceCreateInfo()};
+  (*handle).resetFences(*fence, dispatcher());
+  return fence;
+}
+
+void Device::Impl::keep_fence(vk::raii::Fence fence) noexcept {
+  if (*fence == vk::Fence() || state != DeviceState::kUsable) return;
+  const std::lock_guard lock(fences_mutex);
+  // Takes no memory.
+  if (spare_fences.size() < kMostSpareFences) spare_fences.push_back(std::move(fence));
+}
+
 Device::Impl::~Impl() {
+  spare_fences.clear();
   if (!foreign) return;
   cache.clear();
   queue.clear();
@@ -137,6 +159,7 @@ void Device::Impl::check_usable() const {
 std::shared_ptr<Device> Device::open(const DeviceProfile& profile, const DeviceOptions& options) {
   auto impl = std::make_shared<Impl>();
   impl->owner = ::getpid();
+  impl->spare_fences.reserve(Device::Impl::kMostSpareFences);
   translated(fmt::format("opening {}", profile.name), [&] {
     Found found = find(profile);
     impl->details = std::move(found.details);
@@ -160,6 +183,7 @@ std::shared_ptr<Device> Device::open(const DeviceProfile& profile, const DeviceO
 std::shared_ptr<Device> Device::adopt(const ForeignDevice& foreign, const DeviceOptions& options) {
   auto impl = std::make_shared<Impl>();
   impl->owner = ::getpid();
+  impl->spare_fences.reserve(Device::Impl::kMostSpareFences);
   translated("adopting a device", [&] {
     AdoptedDevice adopted = adopt_device(foreign);
     impl->foreign = true;

@@ -33,8 +33,10 @@ double Device::Impl::run_and_wait(CommandList::Impl& list, const vk::SubmitInfo&
   const vk::Device device = *handle;
   if (!list.incoherent.empty()) device.flushMappedMemoryRanges(list.incoherent, dispatcher());
 
-  const auto start = std::chrono::steady_clock::now();
+  if (*list.finished == vk::Fence()) list.finished = take_fence();
   const vk::Fence fence = *list.finished;
+
+  const auto start = std::chrono::steady_clock::now();
   device.resetFences(fence, dispatcher());
   submit(work, fence);
   if (!wait(fence, timeout_ns)) {
