@@ -13,7 +13,7 @@ fail() {
 
 mkdir "$scratch/bin"
 cp "$source_dir/scripts/gpu-run" "$scratch/"
-for program in rooftile bench_gemm bench_dispatch certify_test; do
+for program in rooftile bench_gemm bench_dispatch bench_weights certify_test; do
   cat >"$scratch/bin/$program" <<'PROGRAM'
 #!/usr/bin/env bash
 echo "${0##*/} $*" >>"${0%/*}/calls"
