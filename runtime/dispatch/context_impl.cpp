@@ -197,14 +197,15 @@ std::string Context::Impl::quick_kernel(const Problem& p, double margin_ns) cons
 
 TierTimes Context::Impl::times_of(const Problem& p, const Choice& choice, double split_ns) const {
   // Largest ratio of predicted times at which a device that is predicted to lose is measured too. A
-  // device is not opened only to measure it.
-  constexpr double kNear = 1.5;
+  // device is not opened only to measure it. The host has no BLAS for other types than float32: its
+  // widened copies, whose pages the system has to find, took 10 ms instead of one beside an H100.
+  const double near = p.types == Types{} ? 1.5 : 4;
   if (measure_calls == MeasureCalls::kNo || p.k == 0 || p.alpha == 0.0f) return {};
   const bool split = std::isfinite(split_ns);
   TierTimes::Predicted predicted = {
       .host_ns = choice.host_ns, .host1_ns = choice.host1_ns, .split_ns = split_ns};
   if (choice.tier == Tier::kDevice ||
-      (choice.device_ns < kNear * choice.best_host_ns && device->opened())) {
+      (choice.device_ns < near * choice.best_host_ns && device->opened())) {
     // Calls that are sliced are not timed.
     if (device->fits(p))
       predicted.device_ns = choice.device_ns;

@@ -79,5 +79,47 @@ TEST_F(MeasuredCalls, StayOnThePredictedTierWithoutMeasurement) {
   stays({.tier = ROOFTILE_TIER_HOST});
 }
 
+/// The host's time is predicted far too short, as its copies of float16 operands may be, and the
+/// device's three times as long.
+TEST_F(CApi, CallsOfOtherTypesMoveToADeviceThatIsPredictedToLose) {
+  const Enumeration found = enumerate_devices();
+  ASSERT_FALSE(found.devices.empty()) << found.note;
+  const Types types = parse_types("f16_f16");
+  Product product(padded_problem(201, 503, 402, Transpose::kNo, Transpose::kYes, 1, 0, types));
+  Calibration calibration = fast_host();
+  calibration.device.submit_ns = 1;
+  calibration.device.upload_gbps = calibration.device.download_gbps = 1e6;
+  const auto open = [&](const char* name) {
+    const std::filesystem::path database = folder_ / name;
+    write_test_database(database, found.devices.front(), {default_variant(found.devices.front())},
+                        {}, types, calibration, 100);
+    const std::string path = database.string();
+    rooftile_options options = {.struct_size = sizeof options, .database_path = path.c_str()};
+    rooftile_close(context_);
+    ASSERT_EQ(rooftile_open(&options, &context_), ROOFTILE_OK) << rooftile_last_error();
+  };
+  rooftile_gemm_args args = gemm_args_of(product);
+  rooftile_decision decision = {.struct_size = sizeof decision};
+  open("first.db");
+  ASSERT_EQ(rooftile_explain_gemm(context_, &args, &decision), ROOFTILE_OK);
+  const double host_ns = decision.device_ns / 3;
+  for (HostRates* host : {&calibration.host, &calibration.host1})
+    *host = {.call_ns = host_ns, .gbps = 1e6, .gemm = {{64, 64, 64, 1e6}}};
+  open("second.db");
+  args.tier = ROOFTILE_TIER_DEVICE;  // Opens the device and compiles the kernel.
+  ASSERT_EQ(rooftile_gemm(context_, &args), ROOFTILE_OK) << rooftile_last_error();
+  args.tier = ROOFTILE_TIER_AUTO;
+  ASSERT_EQ(rooftile_explain_gemm(context_, &args, &decision), ROOFTILE_OK);
+  ASSERT_NE(decision.tier, ROOFTILE_TIER_DEVICE) << decision.device_ns << " " << decision.host_ns;
+  bool moved = false;
+  for (int call = 0; call < 5 * kCalls && !moved; ++call) {
+    ASSERT_EQ(rooftile_gemm(context_, &args), ROOFTILE_OK) << rooftile_last_error();
+    ASSERT_EQ(rooftile_last_decision(context_, &decision), ROOFTILE_OK);
+    moved = decision.tier == ROOFTILE_TIER_DEVICE && decision.reason == ROOFTILE_REASON_MEASURED;
+  }
+  EXPECT_TRUE(moved) << decision.host_ns << " " << decision.device_ns;
+  product.expect_right();
+}
+
 }  // namespace
 }  // namespace rooftile
