@@ -243,14 +243,11 @@ std::string_view matrix_loop_file(const Variant& v) {
 /// The file with which fragments of sums are stored to C: where it has their type of 32 bits, no
 /// epilogue, and is not added to, and with stage=stored where they only have to be narrowed.
 std::string_view fragment_store_file(const Variant& v, const Signature& s) {
-  const DataType c = s.types.c, sum = sum_type(s.types);
-  if (!any(s.epilogue) && v.reduction == Reduction::kOrdered) {
-    if (c == sum && bytes_of(c) == kElementBytes) return "matrix/store_direct.glsl";
-    if (v.stage == Stage::kStored && v.split_k == 1 && sum == DataType::kF32 &&
-        c == DataType::kF16 && s.types.a == DataType::kF16 && v.matrix_n % 8 == 0)
-      return "matrix/store_direct_narrow.glsl";
-  }
-  return "matrix/store_direct_none.glsl";
+  if (narrows_fragments(v, s)) return "matrix/store_direct_narrow.glsl";
+  return s.types.c == sum_type(s.types) && bytes_of(s.types.c) == kElementBytes &&
+                 !any(s.epilogue) && v.reduction == Reduction::kOrdered
+             ? "matrix/store_direct.glsl"
+             : "matrix/store_direct_none.glsl";
 }
 
 Includes matrix_includes(const Variant& v, const Signature& s) {

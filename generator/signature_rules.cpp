@@ -146,6 +146,14 @@ constexpr std::array kSignatureRules = {
         "stage stored is for operands of 16 bits, whose fragments units read across rows",
         [](const TypedKernel& c) { return c.v.stage != Stage::kStored || bytes_of(c.s.types.a) == 2; }},
     SignatureRule{
+        "stage stored narrows sums for an f16 C: the device must offer the shape with sums in f16",
+        [](const TypedKernel& c) {
+          return !narrows_fragments(c.v, c.s) ||
+                 offers_matrix(c.v, c.limits, [](const MatrixShape& unit) {
+                   return unit.operand == DataType::kF16 && unit.sum == DataType::kF16;
+                 });
+        }},
+    SignatureRule{
         "the device has no 16-bit arithmetic for sums in f16",
         [](const TypedKernel& c) { return !c.s.types.f16_sums || c.limits.float16_arithmetic; }},
     SignatureRule{

@@ -12,7 +12,8 @@
 /// opens the device and compiles the kernels. Until a problem's kernel is compiled, a kernel that
 /// compiles quickly may answer (docs/background-compilation.md), otherwise the host does. Another
 /// thread writes the counts of problems without a tuned kernel to the database, once a minute and
-/// when the context is closed.
+/// when the context is closed. Copies of 4 MB and more to and from a device are shared with up to
+/// seven threads that end with them.
 ///
 /// Repeatability. Calls that a thread repeats are measured, and may move between the device, one
 /// host thread and all of them. Results of one problem may therefore differ by rounding;

@@ -129,7 +129,7 @@ struct Pipeline::Impl {
 
 struct CommandList::Impl {
   ~Impl() {
-    if (device != nullptr) device->keep_fence(std::move(finished));
+    if (device != nullptr && !pending) device->keep_fence(std::move(finished));
   }
 
   std::shared_ptr<Device::Impl> device;
@@ -139,6 +139,7 @@ struct CommandList::Impl {
   vk::raii::CommandPool pool = nullptr;
   vk::CommandBuffer commands;  ///< Freed with its pool.
   vk::raii::Fence finished = nullptr;  ///< Of Device::run; null before the first one.
+  bool pending = false;  ///< Work may still signal that fence, because waiting for it failed.
   /// Flushed before and invalidated after each run.
   std::vector<vk::MappedMemoryRange> incoherent;
   Resubmission resubmission = Resubmission::kWhenFinished;

@@ -38,6 +38,7 @@ double Device::Impl::run_and_wait(CommandList::Impl& list, const vk::SubmitInfo&
 
   const auto start = std::chrono::steady_clock::now();
   device.resetFences(fence, dispatcher());
+  list.pending = true;
   submit(work, fence);
   if (!wait(fence, timeout_ns)) {
     state = DeviceState::kAbandoned;
@@ -45,6 +46,7 @@ double Device::Impl::run_and_wait(CommandList::Impl& list, const vk::SubmitInfo&
          "a run on {} took more than {:.3g} ms; the device is not used any more", profile().name,
          timeout_ns * 1e-6);
   }
+  list.pending = false;
   const auto wall = std::chrono::steady_clock::now() - start;
 
   if (!list.incoherent.empty()) device.invalidateMappedMemoryRanges(list.incoherent, dispatcher());

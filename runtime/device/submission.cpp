@@ -22,7 +22,7 @@ constexpr std::chrono::milliseconds kBreath(10);
 bool Device::Impl::wait(vk::Fence fence, double timeout_ns) const {
   // Waking a waiting thread takes as long as many calls do. A software device needs the processor.
   if (profile().kind != DeviceKind::kSoftware)
-    for (const double end_ns = now_ns() + kPollNs; now_ns() < end_ns;)
+    for (const double end_ns = now_ns() + std::min(kPollNs, timeout_ns); now_ns() < end_ns;)
       if ((*handle).getFenceStatus(fence, dispatcher()) == vk::Result::eSuccess) return true;
   for (double left_ns = timeout_ns;; left_ns -= kLookNs) {
     if ((*handle).waitForFences(fence, VK_TRUE, wait_ns(std::min(left_ns, kLookNs)),

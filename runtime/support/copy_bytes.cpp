@@ -37,22 +37,34 @@ struct Ranges {
 };
 
 /// Threads that may not have ended yet. They are joined when there are many, and before the library
-/// is unloaded.
+/// is unloaded. It is never destroyed, because a program's last destructors may copy, too.
 class Started {
  public:
-  ~Started() {
-    if (process_ != ::getpid()) static_cast<void>(threads_.release());
+  static Started& get() {
+    static Started& all = *new Started;
+    static const struct AtExit {
+      ~AtExit() { all.end(); }
+    } at_exit;
+    return all;
   }
 
   void add(std::vector<std::jthread> threads) {
     const std::unique_lock lock(mutex_, std::try_to_lock);
-    if (!lock.owns_lock()) return;  // Another call adds its own; these are joined at once.
+    // These are joined at once where another call adds its own, or where the process ends.
+    if (!lock.owns_lock() || ended_) return;
     if (threads_->size() > kMost || process_ != ::getpid()) join();
     for (std::jthread& thread : threads) threads_->push_back(std::move(thread));
   }
 
  private:
   static constexpr std::size_t kMost = 32;
+
+  void end() {
+    const std::lock_guard lock(mutex_);
+    ended_ = true;
+    if (process_ != ::getpid()) static_cast<void>(threads_.release());
+    threads_.reset();
+  }
 
   void join() {
     auto none = std::make_unique<std::vector<std::jthread>>();
@@ -66,6 +78,7 @@ class Started {
   std::unique_ptr<std::vector<std::jthread>> threads_ =
       std::make_unique<std::vector<std::jthread>>();
   pid_t process_ = ::getpid();
+  bool ended_ = false;
 };
 
 }  // namespace
@@ -81,17 +94,19 @@ void share_copies(std::int64_t count, std::int64_t item_bytes, CopyRange range) 
   std::shared_ptr<Ranges> shared;
   std::vector<std::jthread> started;
   try {
-    static Started all;
     shared.reset(new Ranges{count, items, ranges, range});
     for (std::int64_t t = 0; t < threads; ++t)
       started.push_back(
           thread_without_signals([shared](const std::stop_token&) { shared->work(); }));
-    all.add(std::move(started));
     // No memory, or no more threads for this process.
   } catch (const std::exception&) {
   }
   if (shared == nullptr) return alone();
   shared->work();
+  try {
+    Started::get().add(std::move(started));
+  } catch (const std::exception&) {  // They are joined at once.
+  }
   for (std::int64_t done = shared->done; done < ranges; done = shared->done)
     shared->done.wait(done);
 }

@@ -1,5 +1,5 @@
 // Tiles in shared memory: their rows are rows of A or columns of B with all steps of k, whatever the
-// order in memory, and padded. They are vectors of SHARED_WORDS 32-bit words, as long as the rows of
+// order in memory (of a_stored.glsl and b_stored.glsl: steps of k, as there), and padded. They are vectors of SHARED_WORDS 32-bit words, as long as the rows of
 // fragments allow.
 #extension GL_KHR_memory_scope_semantics : enable
 

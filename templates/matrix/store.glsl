@@ -1,5 +1,5 @@
 // Stores the sums of matrix.comp. A fragment of C inside of the matrix is stored as a whole where C
-// is the sums as they are. Which of its elements an invocation holds is the driver's choice, so for
+// is the sums as they are, or only narrowed. Which of its elements an invocation holds is the driver's choice, so for
 // everything else it goes through shared memory, from which the subgroup stores vectors of C.
 #include "epilogue/store_vector.glsl"
 #include "matrix/store_direct.glsl"

@@ -38,7 +38,7 @@ rc::Gen<Variant> any_variant() {
       v.*size = *rc::gen::inRange(0, 65537);
     v.load_path_a = pick(LoadPath::kBuffer, LoadPath::kTexel);
     v.load_path_b = pick(LoadPath::kBuffer, LoadPath::kTexel);
-    v.stage = pick(Stage::kNone, Stage::kShared, Stage::kSubgroup);
+    v.stage = pick(Stage::kNone, Stage::kShared, Stage::kSubgroup, Stage::kStored);
     v.raster = pick(Raster::kRow, Raster::kColumn);
     v.packed_a = pick(Packed::kNo, Packed::kYes);
     v.packed_b = pick(Packed::kNo, Packed::kYes);

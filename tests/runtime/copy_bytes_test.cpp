@@ -21,6 +21,28 @@ std::vector<std::uint32_t> numbers(std::size_t count) {
   return all;
 }
 
+/// The first test, so that the global lives longer than what the first copy makes.
+TEST(CopyBytesTest, AProgramsLastDestructorsMayCopy) {
+  const pid_t child = ::fork();
+  if (child == 0) {
+    static const struct Last {
+      ~Last() {
+        const std::vector<std::uint32_t> from = numbers(std::size_t{3} << 20);
+        std::vector<std::uint32_t> to(from.size());
+        copy_bytes(from.data(), to.data(), 4 * from.size());
+        if (to != from) std::_Exit(1);
+      }
+    } last;
+    std::vector<char> from(std::size_t{8} << 20, 1), to(from.size());
+    for (int copy = 0; copy < 8; ++copy) copy_bytes(from.data(), to.data(), from.size());
+    ::alarm(20);
+    std::exit(0);
+  }
+  int status = 0;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << status;
+}
+
 /// Around the length from which a copy is shared, and one that no number of threads divides.
 TEST(CopyBytesTest, EveryLengthIsCopiedWholeAndNothingBehindIt) {
   for (const std::size_t bytes : {std::size_t{0}, std::size_t{1}, (std::size_t{4} << 20) - 1,
