@@ -198,7 +198,7 @@ bool has_load(uint l, uint loads) {
 }
 
 // Tiles in shared memory: their rows are rows of A or columns of B with all steps of k, whatever the
-// order in memory, and padded. They are vectors of SHARED_WORDS 32-bit words, as long as the rows of
+// order in memory (of a_stored.glsl and b_stored.glsl: steps of k, as there), and padded. They are vectors of SHARED_WORDS 32-bit words, as long as the rows of
 // fragments allow.
 #extension GL_KHR_memory_scope_semantics : enable
 
@@ -425,7 +425,7 @@ void run_k_loop(uint row, uint column) {
 }
 
 // Stores the sums of matrix.comp. A fragment of C inside of the matrix is stored as a whole where C
-// is the sums as they are. Which of its elements an invocation holds is the driver's choice, so for
+// is the sums as they are, or only narrowed. Which of its elements an invocation holds is the driver's choice, so for
 // everything else it goes through shared memory, from which the subgroup stores vectors of C.
 
 // Stores one vector of sums to C: as a whole where ldc, the offset and n allow it, else element by
