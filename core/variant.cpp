@@ -215,7 +215,8 @@ std::string short_name(const Variant& v) {
   if (v.stages > 1) text += fmt::format(" {} stages", v.stages);
   if (v.edge == Edge::kExact) text += " exact";
   const bool is_staged = v.family == Family::kTiled || matrix;
-  if (v.stage != Stage::kNone && (!is_staged || v.stage == Stage::kStored)) text += fmt::format(" stage={}", word(v.stage));
+  if (v.stage != Stage::kNone && (!is_staged || v.stage == Stage::kStored))
+    text += fmt::format(" stage={}", word(v.stage));
   if (v.shared_pad > 0) text += fmt::format(" shared_pad={}", v.shared_pad);
   if (v.raster != Raster::kRow) text += fmt::format(" raster={}", word(v.raster));
   if (v.optimization != Optimization::kZero)

@@ -22,10 +22,10 @@ enum class Family : std::uint8_t {
 /// Loads go through a storage buffer, through a uniform texel buffer, or from a storage buffer
 /// directly into a matrix unit's fragments (matrix).
 enum class LoadPath : std::uint8_t { kBuffer, kTexel, kDirect };
-/// How the lanes of a kernel share A, or share their sums (vector). Stored (matrix): in shared memory,
-/// but in the order in which operands are stored, not along k. Then the next tile is fetched before
-/// the present one is multiplied even with one stage, and sums that only have to be narrowed to f16
-/// go to C from the matrix unit (narrows_fragments).
+/// How the lanes of a kernel share A, or share their sums (vector). Stored (matrix): in shared
+/// memory, but in the order in which operands are stored, not along k. Then the next tile is
+/// fetched before the present one is multiplied even with one stage, and sums that only have to be
+/// narrowed to f16 go to C from the matrix unit (narrows_fragments).
 enum class Stage : std::uint8_t { kNone, kShared, kSubgroup, kStored };
 /// The order of workgroups: n fastest, m fastest, or through groups of 4, 8 or 16 rows of tiles.
 enum class Raster : std::uint8_t { kRow, kColumn, kGrouped4, kGrouped8, kGrouped16 };

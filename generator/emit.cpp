@@ -261,10 +261,12 @@ Includes matrix_includes(const Variant& v, const Signature& s) {
     choose_tensors(includes, v, s);
     return includes;
   }
-  includes["matrix/a_n.glsl"] = matrix_operand_file("a", s.trans_a, v.load_path_a, v.packed_a, v.stage);
+  includes["matrix/a_n.glsl"] =
+      matrix_operand_file("a", s.trans_a, v.load_path_a, v.packed_a, v.stage);
   includes["matrix/b_n.glsl"] =
-      reads_quantized(v, s) ? fmt::format("matrix/b_{}.glsl", quantized_suffix(s.types))
-                            : matrix_operand_file("b", s.trans_b, v.load_path_b, v.packed_b, v.stage);
+      reads_quantized(v, s)
+          ? fmt::format("matrix/b_{}.glsl", quantized_suffix(s.types))
+          : matrix_operand_file("b", s.trans_b, v.load_path_b, v.packed_b, v.stage);
   if (reads_quantized(v, s)) choose_quantized(includes, v.load_path_b);
   if (is_8_bit(s.types.a)) includes["matrix/transpose_16.glsl"] = "matrix/transpose_8.glsl";
   choose(includes, {"matrix/store_direct.glsl"}, fragment_store_file(v, s));

@@ -241,7 +241,8 @@ inline int elements_per_word(const Variant& v, const Types& t) {
   return v.family == Family::kMatrix ? static_cast<int>(kElementBytes / bytes_of(t.a)) : v.dot;
 }
 
-/// Whether a matrix kernel narrows its float32 sums in the matrix unit and stores them as a float16 C.
+/// Whether a matrix kernel narrows its float32 sums in the matrix unit and stores them as a float16
+/// C.
 inline bool narrows_fragments(const Variant& v, const Signature& s) {
   return v.stage == Stage::kStored && s.types.a == DataType::kF16 && s.types.c == DataType::kF16 &&
          sum_type(s.types) == DataType::kF32 && !any(s.epilogue) && v.split_k == 1 &&

@@ -142,9 +142,10 @@ constexpr std::array kSignatureRules = {
                     return c.v.reduction == Reduction::kOrdered || c.limits.float32_atomic_add ||
                            part_type(c.s.types) == DataType::kI32;
                   }},
-    SignatureRule{
-        "stage stored is for operands of 16 bits, whose fragments units read across rows",
-        [](const TypedKernel& c) { return c.v.stage != Stage::kStored || bytes_of(c.s.types.a) == 2; }},
+    SignatureRule{"stage stored is for operands of 16 bits, whose fragments units read across rows",
+                  [](const TypedKernel& c) {
+                    return c.v.stage != Stage::kStored || bytes_of(c.s.types.a) == 2;
+                  }},
     SignatureRule{
         "stage stored narrows sums for an f16 C: the device must offer the shape with sums in f16",
         [](const TypedKernel& c) {

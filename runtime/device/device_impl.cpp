@@ -159,7 +159,6 @@ void Device::Impl::check_usable() const {
 std::shared_ptr<Device> Device::open(const DeviceProfile& profile, const DeviceOptions& options) {
   auto impl = std::make_shared<Impl>();
   impl->owner = ::getpid();
-  impl->spare_fences.reserve(Device::Impl::kMostSpareFences);
   translated(fmt::format("opening {}", profile.name), [&] {
     Found found = find(profile);
     impl->details = std::move(found.details);
@@ -183,7 +182,6 @@ std::shared_ptr<Device> Device::open(const DeviceProfile& profile, const DeviceO
 std::shared_ptr<Device> Device::adopt(const ForeignDevice& foreign, const DeviceOptions& options) {
   auto impl = std::make_shared<Impl>();
   impl->owner = ::getpid();
-  impl->spare_fences.reserve(Device::Impl::kMostSpareFences);
   translated("adopting a device", [&] {
     AdoptedDevice adopted = adopt_device(foreign);
     impl->foreign = true;

@@ -28,6 +28,7 @@ enum class DeviceState : std::uint8_t {
 
 /// Shared by all objects of the device. Members are destroyed from the last to the first.
 struct Device::Impl {
+  Impl() { spare_fences.reserve(kMostSpareFences); }
   ~Impl();
 
   PhysicalDetails details;
@@ -137,7 +138,7 @@ struct CommandList::Impl {
   std::vector<vk::raii::BufferView> views;
   vk::raii::DescriptorPool descriptors = nullptr;
   vk::raii::CommandPool pool = nullptr;
-  vk::CommandBuffer commands;  ///< Freed with its pool.
+  vk::CommandBuffer commands;          ///< Freed with its pool.
   vk::raii::Fence finished = nullptr;  ///< Of Device::run; null before the first one.
   bool pending = false;  ///< Work may still signal that fence, because waiting for it failed.
   /// Flushed before and invalidated after each run.

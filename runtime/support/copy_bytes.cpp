@@ -21,8 +21,8 @@ constexpr std::int64_t kRangeBytes = 1 << 20;
 /// For each further thread: starting one takes 20 us and more, in which 100 to 400 kB are copied.
 constexpr std::int64_t kBytesPerThread = 2 << 20, kMostThreads = 7;
 
-/// What the threads share. One that starts late finds all ranges taken, and then touches nothing
-/// else, because the call may have returned.
+/// The ranges of one copy, which its threads take in turn. A thread that the system starts late
+/// finds none left. It then uses nothing but this object, because the caller's memory may be gone.
 struct Ranges {
   std::int64_t count, items, ranges;
   CopyRange range;
@@ -89,7 +89,8 @@ void share_copies(std::int64_t count, std::int64_t item_bytes, CopyRange range) 
   if (most < 1) return alone();
   const std::int64_t items = std::max<std::int64_t>(1, kRangeBytes / item_bytes),
                      ranges = (count + items - 1) / items;
-  const std::int64_t threads = std::min<std::int64_t>(most, std::thread::hardware_concurrency() - 1);
+  const std::int64_t threads =
+      std::min<std::int64_t>(most, std::thread::hardware_concurrency() - 1);
   if (threads < 1 || ranges < 2) return alone();
   std::shared_ptr<Ranges> shared;
   std::vector<std::jthread> started;

@@ -15,8 +15,9 @@ struct CopyRange {
 };
 
 /// Copies consecutive ranges of [0, count), of which one item has item_bytes, on this thread and on
-/// up to 7 others. Threads that the system starts late get no range, so a busy machine costs little.
-/// Returns when all ranges are copied. Never throws: without memory this thread copies alone.
+/// up to 7 others. Threads that the system starts late get no range, so a busy machine costs
+/// little. Returns when all ranges are copied. Never throws: without memory this thread copies
+/// alone.
 void share_copies(std::int64_t count, std::int64_t item_bytes, CopyRange range) noexcept;
 
 /// The same for body(begin, end), which must not throw.

@@ -45,9 +45,9 @@ TEST(CopyBytesTest, AProgramsLastDestructorsMayCopy) {
 
 /// Around the length from which a copy is shared, and one that no number of threads divides.
 TEST(CopyBytesTest, EveryLengthIsCopiedWholeAndNothingBehindIt) {
-  for (const std::size_t bytes : {std::size_t{0}, std::size_t{1}, (std::size_t{4} << 20) - 1,
-                                  std::size_t{4} << 20, (std::size_t{4} << 20) + 1,
-                                  std::size_t{23456789}}) {
+  for (const std::size_t bytes :
+       {std::size_t{0}, std::size_t{1}, (std::size_t{4} << 20) - 1, std::size_t{4} << 20,
+        (std::size_t{4} << 20) + 1, std::size_t{23456789}}) {
     const std::vector<std::uint32_t> from = numbers(bytes / 4 + 2);
     std::vector<std::uint32_t> to(from.size(), 0);
     copy_bytes(from.data(), to.data(), bytes);

@@ -119,9 +119,10 @@ TEST_F(CertifyMatrixTest, FlexibleShapesAreRight) {
 
 TEST_F(CertifyMatrixTest, QuantizedBIsRight) {
   const MatrixShape shape = half_shape();
-  expect_right({kernel(shape, "stages=1"), kernel(shape, "stages=2 split_k=2"),
-                kernel(shape, "stage=stored"), kernel(shape, "load_path_a=direct packed_a=yes stages=2")},
-               {"f16xq4b16", "f16xq4b32z_f16", "f16xq8b32zf_f16", "f16xq8b16z"}, kBoth);
+  expect_right(
+      {kernel(shape, "stages=1"), kernel(shape, "stages=2 split_k=2"),
+       kernel(shape, "stage=stored"), kernel(shape, "load_path_a=direct packed_a=yes stages=2")},
+      {"f16xq4b16", "f16xq4b32z_f16", "f16xq8b32zf_f16", "f16xq8b16z"}, kBoth);
   for (const char* types : {"f16xq4_k", "f16xq6_k_f16", "f16xmxfp4"})
     for (const char* way : {"stages=1", "stages=2 split_k=2"}) {
       const Certificate result =
@@ -281,8 +282,7 @@ TEST_F(CertifyMatrixTest, MutantsOfTilesInTheOrderOfTheOperandsAreRefused) {
        "((column) ^ MATRIX_N) / SHARED_ELEMENTS"},
       {"steps of A beyond k kept", "steps_left(step) > 0 ? ELEMENTS_A : 0u", "ELEMENTS_A"},
       {"whole tiles of A at one place", "a_tile_start += TILE_K * (lda / ELEMENTS_A);", ""},
-      {"no barrier before a tile is read", "put_tile_b(0);\n    tile_barrier();",
-       "put_tile_b(0);"},
+      {"no barrier before a tile is read", "put_tile_b(0);\n    tile_barrier();", "put_tile_b(0);"},
       {"no barrier before a tile is overwritten", "multiply_tile(0);\n    tile_barrier();",
        "multiply_tile(0);"},
       {"sums narrowed without alpha", "alpha == 1.0 && beta == 0.0", "beta == 0.0"},

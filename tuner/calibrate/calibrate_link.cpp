@@ -40,8 +40,8 @@ void copy(Device& device, const Buffer& source, const Buffer& target) {
 
 }  // namespace
 
-// Transfers as the runtime makes them: copies by several threads into mapped memory, and a copy on the device where
-// kernels do not use that memory directly.
+// Transfers as the runtime makes them: copies by several threads into mapped memory, and a copy on
+// the device where kernels do not use that memory directly.
 void Calibrator::transfers() {
   const bool unified = device_.profile().unified_memory;
   const Buffer& device_side = buffer(kBytes);

@@ -53,7 +53,8 @@ void FullClocks::raise() {
       trips *= 2;
     } while (take() < kGaugeNs && trips <= kMostGaugeTrips);
   }
-  best_ns_ = raised_to_ns(best_ns_, kMostS, [this] { return take(); }, now_s);
+  best_ns_ = raised_to_ns(
+      best_ns_, kMostS, [this] { return take(); }, now_s);
 }
 
 }  // namespace rooftile

@@ -17,7 +17,8 @@ struct Device345MHz {
     return ns;
   }
   double raise(double best_ns) {
-    return raised_to_ns(best_ns, FullClocks::kMostS, [this] { return take(); }, [this] { return now_s; });
+    return raised_to_ns(
+        best_ns, FullClocks::kMostS, [this] { return take(); }, [this] { return now_s; });
   }
 };
 
