@@ -144,6 +144,18 @@ TEST(UntunedKernel, SoftwareDevicesGetAWorkgroupForEachProcessor) {
   EXPECT_EQ(tile(128 * processors), 128);
 }
 
+TEST(UntunedKernel, WeightsThatAreTooLargeToPackAreReadAsTheyLie) {
+  const DeviceProfile device = profile_of(DeviceKind::kSoftware, lavapipe_limits());
+  const auto kernel = [&](std::int64_t n) {
+    return untuned_kernel(device, problem({512, n, 4096}, "f32xq4_k"));
+  };
+  const auto packed_bytes = [](std::int64_t n) { return std::uint64_t(n) * 4096 * 4; };
+  ASSERT_LT(packed_bytes(4096), device.limits.max_storage_buffer_range_bytes);
+  ASSERT_GT(packed_bytes(14336), device.limits.max_storage_buffer_range_bytes);
+  EXPECT_EQ(kernel(4096).packed_b, Packed::kYes);
+  EXPECT_EQ(kernel(14336).family, Family::kVector);
+}
+
 TEST(UntunedKernel, TilesThatWouldBeMostlyEmptyGiveWay) {
   const DeviceProfile device = chip_profile("NAVI31");
   // 1000 matrices occupy the device whatever the tile, so that only its waste differs.
