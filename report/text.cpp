@@ -123,10 +123,9 @@ void write_problems(fmt::memory_buffer& out, const DeviceReport& device, std::si
     table.add(std::move(cells));
   }
   out.append(table.text("  ", terminal));
-  fmt::format_to(
-      to,
-      "  vs default, certain: the kernel that the model takes without a measurement, and "
-      "the confidence that the best kernel is faster; open: not compared to the end\n");
+  fmt::format_to(to,
+                 "  vs default, certain: the kernel that programs take where nothing is tuned, and "
+                 "the confidence that the best kernel is faster; open: not compared to the end\n");
   fmt::format_to(to, "  vs host: its BLAS on all threads, as predicted from its calibration\n");
   if (counted)
     fmt::format_to(to,

@@ -18,7 +18,7 @@ double batch_s(const Search& search, const StepCosts& costs,
                const std::vector<std::size_t>& batch) {
   constexpr double kMostRatio = 4;  // Slower candidates are dropped after few samples.
   const std::vector<const Candidate*> order = search.preferred();
-  const double model_ns = search.analytical_ns()[search.default_candidate()];
+  const double model_ns = std::ranges::min(search.analytical_ns());
   const bool long_product = !order.empty() && order.front()->total_ns() > kLongProductNs;
   const int untimed = long_product ? 0 : 1;
   const int calls = 1 + search.search_rounds() * (untimed + search.round_samples(kSearchSamples));
@@ -48,10 +48,7 @@ double finals_s(const Search& search, const StepCosts& costs) {
   const double arms =
       static_cast<double>(std::min(search.tried(), kFinalists + kWinnersElsewhere + 2));
   const double requests = arms * kRounds + 2 * kPairs, calls = samples * requests + kMostHostRounds;
-  const auto untuned = search.untuned();
-  const bool compiles = untuned && !search.candidates()[*untuned].tried_now;
   return calls * best.total_ns() * 1e-9 + requests * kRequestS +
-         (compiles ? costs.compile_s(work_of(search, search.candidates()[*untuned].variant)) : 0) +
          certificate_s(search, costs, best.variant) + kOtherCallsS +
          search.context().runner.preparation_s(search.problem());
 }

@@ -29,9 +29,6 @@ constexpr double kSuspectsShare = 0.05, kPrepackedFinalsShare = 0.15, kFinalsSha
 constexpr double kCertificateMargin = 1.1;  // Of its expected time.
 // Waits of finish() while the machine is slowed, and their share of its time.
 constexpr double kMostWaitS = 3, kWaitShare = 0.3;
-// If the default's compilation is expected to take more than this share of the first look, the best
-// known kernel is measured and stored before it.
-constexpr double kSlowCompileShare = 0.15;
 // The other problems' ratio of gains to claims counts as much as a claim of this size (log2) for
 // the problem itself.
 constexpr double kOtherClaims = 0.1;
@@ -151,15 +148,7 @@ void ProblemTuner::first_look(double seconds) {
   const std::size_t own = default_candidate();
   result_.default_kernel = short_name(search_->candidates()[own].variant);
   const std::size_t known = search_->best_known().value_or(own);
-  const auto work = [&](std::size_t index) {
-    return work_of(*search_, search_->candidates()[index].variant);
-  };
-  if (work(known) < work(own) && costs_.compile_s(work(own)) > kSlowCompileShare * seconds) {
-    measure_first(known);
-    store_first(end_s);
-  } else if (known != own) {
-    search_->compile_ahead({own, known});
-  }
+  if (known != own) search_->compile_ahead({own, known});
   measure_first(own);
   if (!over()) measure_first(known);
   store_first(end_s);
@@ -211,8 +200,15 @@ bool ProblemTuner::certified(const Variant& variant) {
   return passed;
 }
 
+bool ProblemTuner::is_slower_than_default(const Candidate& candidate) const {
+  const Candidate& own = search_->candidates()[default_candidate()];
+  if (&candidate == &own || search_->is_rejected(default_candidate())) return false;
+  return !own.tried || candidate.total_ns() > kEqualTimes * own.total_ns();
+}
+
 // A kernel whose certificate would take longer than there is time for waits for a later step,
-// unless the problem has no kernel at all.
+// unless the problem has no kernel at all. Empty where the best one is slower than the default: a
+// run does not make programs slower than they were without it.
 std::vector<WinnerRecord> ProblemTuner::certified_list(double end_s, std::size_t most) {
   TuneProgress progress{.phase = TunePhase::kCertifying, .problem = to_string(wanted_.problem)};
   context_.progress(progress);
@@ -225,8 +221,10 @@ std::vector<WinnerRecord> ProblemTuner::certified_list(double end_s, std::size_t
                           const double seconds = certificate_s(*search_, costs_, v);
                           return (seconds == 0 || seconds <= end_s - now_s()) && certified(v);
                         });
+  if (!list.empty() && is_slower_than_default(*list.front())) list.clear();
   if (list.empty() && !stored_ && result_.winner.empty()) {
-    const std::vector<const Candidate*> order = search_->preferred();
+    std::vector<const Candidate*> order = search_->preferred();
+    std::erase_if(order, [&](const Candidate* x) { return is_slower_than_default(*x); });
     const auto first = std::ranges::find_if(
         order, [&](const Candidate* candidate) { return certified(candidate->variant); });
     if (first != order.end()) list.push_back(*first);
@@ -295,8 +293,6 @@ void ProblemTuner::compare(double start_s, double seconds) {
   const auto share = [&](double part) { return until(start_s + part * seconds); };
   QuietWait wait(std::min(kMostWaitS, kWaitShare * seconds), share(1));
   try_suspects(*search_, share(kSuspectsShare));
-  if (const auto untuned = search_->untuned(); untuned && !share(kSuspectsShare)())
-    measure_first(*untuned);
   if (search_->packing_matters())
     run_finals(*search_, Objective::kPrepacked, wait, share(kPrepackedFinalsShare));
   run_finals(*search_, Objective::kCall, wait, share(kFinalsShare));

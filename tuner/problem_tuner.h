@@ -57,6 +57,8 @@ class ProblemTuner {
   std::size_t default_candidate() const { return search_->default_candidate(); }
   RowId default_row() const;
   bool certified(const Variant& variant);
+  /// Whether the default, which programs take that find no winner, is faster or not measured yet.
+  bool is_slower_than_default(const Candidate& candidate) const;
   std::vector<WinnerRecord> certified_list(double end_s, std::size_t most);
   /// Orders the list, which is not empty, by paired comparisons with the stored winner and with the
   /// default.

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <iterator>
 #include <map>
+#include <utility>
 
 #include "core/clock.h"
 #include "core/error.h"
@@ -37,9 +38,6 @@ constexpr double kOneRoundNs = 100e6;
 // Where everything is measured, few candidates are cut and many are finalists.
 constexpr std::string_view kExhaustive = "exhaustive";
 constexpr double kExhaustiveCutRatio = 100;
-// Times within this ratio are equal for a caller. Among equals the kernel that compiles faster goes
-// first, because programs wait for it.
-constexpr double kEqual = 1.02;
 
 /// Returns the candidates with the smallest hashes, so that the samples of any two spaces agree on
 /// their common candidates.
@@ -144,14 +142,10 @@ const Candidate* Search::find(const Variant& variant) const {
 }
 
 std::size_t Search::default_candidate() const {
-  if (!is_calibrated(context_.rates))
-    if (const auto index = untuned()) return *index;
+  if (const auto index = index_of(untuned_kernel(context_.device, staged_problem(problem_))))
+    return *index;
   return static_cast<std::size_t>(std::ranges::min_element(analytical_ns_) -
                                   analytical_ns_.begin());
-}
-
-std::optional<std::size_t> Search::untuned() const {
-  return index_of(untuned_kernel(context_.device, staged_problem(problem_)));
 }
 
 std::vector<std::size_t> Search::winners_elsewhere() const {
@@ -206,7 +200,8 @@ void Search::compile_ahead(const std::vector<std::size_t>& batch) const {
 std::optional<std::vector<double>> Search::measure(std::size_t index, int samples,
                                                    const std::function<bool(double)>& again) {
   Candidate& candidate = candidates_[index];
-  candidate.tried = candidate.tried_now = true;
+  const bool tried_before = std::exchange(candidate.tried, true);
+  candidate.tried_now = true;
   const double best = best_ns();
   const double first_ns =
       std::clamp(kFirstRatio * analytical_ns_[index], kFirstLeastNs, kSearchFirstLimitNs);
@@ -226,7 +221,10 @@ std::optional<std::vector<double>> Search::measure(std::size_t index, int sample
                                   .limit_ns = limit_ns,
                                   .spilled = spilled,
                                   .prepacked = timed_prepacked(candidate)});
-    if (!reply) return std::nullopt;
+    if (!reply) {
+      if (context_.over()) candidate.tried = tried_before;  // It was interrupted.
+      return std::nullopt;
+    }
   } while (again && is_slowed(median(reply->kernel_ns), usual_ns) && again(now_s() - start_s));
   candidate.measured_now = true;
   std::ranges::copy(reply->kernel_ns, std::back_inserter(samples_of(candidate)));
@@ -334,7 +332,7 @@ std::vector<const Candidate*> Search::preferred() const {
     return std::pair(!candidate->finalist, candidate->total_ns());
   });
   if (order.empty()) return order;
-  const double equal_ns = kEqual * order.front()->total_ns();
+  const double equal_ns = kEqualTimes * order.front()->total_ns();
   const auto end = std::ranges::find_if(order, [&](const Candidate* candidate) {
     return candidate->total_ns() > equal_ns || candidate->finalist != order.front()->finalist;
   });

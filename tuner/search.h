@@ -20,6 +20,10 @@ inline constexpr int kSearchSamples = 2, kSearchRounds = 2;
 inline constexpr int kFinalSamples = 2, kFinalRounds = 12;
 inline constexpr std::size_t kFinalists = 8, kWinnersElsewhere = 2;
 
+/// Times within this ratio are equal for a caller. Among equals the kernel that compiles faster goes
+/// first, because programs wait for it.
+inline constexpr double kEqualTimes = 1.02;
+
 /// A kernel that is legal for the problem, and its measurements there.
 struct Candidate {
   Variant variant;
@@ -63,12 +67,10 @@ class Search {
   /// Null: not a candidate here.
   const Candidate* find(const Variant& variant) const;
 
-  /// The kernel that is taken for this problem without any measurement: the fastest by the
-  /// analytical model. Without a calibration it is the untuned kernel
-  /// (generator/priors/untuned_kernel.h).
+  /// The kernel that a program takes for this problem before anything is tuned: the untuned kernel
+  /// (generator/priors/untuned_kernel.h), or the fastest by the analytical model where that kernel
+  /// is no candidate.
   std::size_t default_candidate() const;
-  /// The kernel that a machine takes of which nothing is known (generator/priors/untuned_kernel.h).
-  std::optional<std::size_t> untuned() const;
   /// The best kernel that is known before any measurement, apart from the default: the winner that
   /// is stored for this problem; otherwise the first plausible (tuner/search/strategy.h) one among
   /// the winners of the nearest problems and then this kind of device's priors, the fastest by the

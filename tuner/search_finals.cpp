@@ -24,9 +24,8 @@ void time_all_again(Search& search, const std::function<bool()>& over) {
     }
 }
 
-/// The fastest candidates, the default, the kernel of an untuned machine, and winners of the nearest
-/// other problems: a candidate that was measured while the machine was slowed may be the fastest all
-/// the same.
+/// The fastest candidates, the default, and winners of the nearest other problems: a candidate that
+/// was measured while the machine was slowed may be the fastest all the same.
 std::vector<std::size_t> finalists(const Search& search) {
   const std::vector<std::size_t> ranked = search.ranked();
   std::vector<std::size_t> order(
@@ -39,7 +38,6 @@ std::vector<std::size_t> finalists(const Search& search) {
     return true;
   };
   add(search.default_candidate());
-  if (const auto untuned = search.untuned()) add(*untuned);
   std::size_t added = 0;
   for (const std::size_t winner : search.winners_elsewhere())
     if (added < kWinnersElsewhere && add(winner)) ++added;

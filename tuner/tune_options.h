@@ -64,7 +64,7 @@ struct TuneResult {
   Problem problem;
   std::string winner;  ///< Short name, "" when no legal kernel was certified.
   double kernel_ns = 0, pack_ns = 0;
-  /// The kernel that the analytical model takes without a measurement: short name, and time with
+  /// The kernel that programs take where nothing is tuned: short name, and time with
   /// packing; 0 when it could not run.
   std::string default_kernel;
   double default_ns = 0;

@@ -130,7 +130,7 @@ struct OutcomeRecord {
   // was measured.
   std::optional<double> confidence = {};
   std::size_t tried = 0;  // candidates that were measured or failed, in all runs
-  // The kernel that the analytical model takes without a measurement, and its time beside the
+  // The kernel that programs take where nothing is tuned, and its time beside the
   // winner, packing included; empty where it could not run.
   std::optional<RowId> default_candidate = {};
   std::optional<double> default_ns = {};

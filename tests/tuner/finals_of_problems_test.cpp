@@ -10,22 +10,6 @@ using ::testing::Eq;
 using ::testing::Ge;
 using ::testing::SizeIs;
 
-TEST_F(TuneProblemsTest, TheKernelOfAnUntunedMachineIsAFinalist) {
-  SingleRun run(*this, this->worker(kOtherNs));
-  StepCosts costs;
-  std::size_t others = 0;  // Problems whose first look is at other kernels.
-  for (const TuneProblem& wanted : problems_) {
-    const Variant untuned = untuned_kernel(profile_, staged_problem(wanted.problem));
-    ProblemTuner tuner(run.context, costs, device_, wanted);
-    tuner.take({.stage = TuneStage::kFirstLook, .seconds = 10});
-    const std::vector<Variant> first = measured(wanted.problem.m);
-    if (std::ranges::find(first, untuned) == first.end()) ++others;
-    tuner.take({.stage = TuneStage::kFinish, .seconds = 10});
-    EXPECT_THAT(measured(wanted.problem.m), Contains(untuned));
-  }
-  EXPECT_GE(others, 1u);
-}
-
 // All kernels look fast until the finals, and take longer in them: those that were not in the
 // finals look fast for ever.
 TEST_F(TuneProblemsTest, WhatWasTimedInTheFinalsRanksBeforeWhatOnlyLookedFast) {
@@ -124,7 +108,7 @@ TEST_F(TuneProblemsTest, AFasterKernelReplacesTheDefaultWithAStatedConfidence) {
     EXPECT_EQ(result.verdict, OutcomeVerdict::kFaster);
     EXPECT_EQ(result.confidence, 0.97);
     EXPECT_EQ(result.default_ns, kDefaultNs);
-    EXPECT_EQ(result.default_kernel, short_name(model_choice(result.problem)));
+    EXPECT_EQ(result.default_kernel, short_name(default_kernel(result.problem)));
     EXPECT_EQ(result.kernel_ns, kOtherNs);
     EXPECT_GE(result.tried, 3u);
   }
@@ -139,7 +123,8 @@ TEST_F(TuneProblemsTest, TheDefaultStaysWhereNoKernelIsFasterBesideIt) {
     ASSERT_TRUE(outcome(i));
     EXPECT_EQ(outcome(i)->verdict, OutcomeVerdict::kDefault) << i;
     EXPECT_EQ(outcome(i)->confidence, std::nullopt);
-    EXPECT_EQ(store_.candidate(outcome(i)->candidate)->variant, model_choice(problems_[i].problem));
+    EXPECT_EQ(store_.candidate(outcome(i)->candidate)->variant,
+              default_kernel(problems_[i].problem));
   }
 }
 

@@ -12,6 +12,7 @@
 #include <regex>
 #include <set>
 
+#include "generator/priors/untuned_kernel.h"
 #include "generator/rules.h"
 #include "generator/space.h"
 #include "generator/version.h"
@@ -54,11 +55,9 @@ class TuneProblemsTest : public ::testing::Test {
       problems_.push_back({.problem = packed_problem(m, 90, 65)});
   }
 
-  /// The kernel that the model takes for a problem.
-  Variant model_choice(const Problem& p) const {
-    std::vector<Variant> legal = legal_here(p);
-    return *std::ranges::min_element(legal, {},
-                                     [&](const Variant& v) { return analytical_ns(p, v, rates_); });
+  /// The kernel that a program takes for a problem before anything is tuned.
+  Variant default_kernel(const Problem& p) const {
+    return untuned_kernel(profile_, staged_problem(p));
   }
   std::vector<Variant> legal_here(const Problem& p) const {
     const Problem staged = staged_problem(p);
@@ -69,9 +68,15 @@ class TuneProblemsTest : public ::testing::Test {
         legal.push_back(v);
     };
     for (const Variant& v : space_) add(v);
-    add(default_variant(profile_));
+    add(default_kernel(p));
     add(fallback_variant());
     return legal;
+  }
+  /// The kernel that the model takes for a problem.
+  Variant model_choice(const Problem& p) const {
+    std::vector<Variant> legal = legal_here(p);
+    return *std::ranges::min_element(legal, {},
+                                     [&](const Variant& v) { return analytical_ns(p, v, rates_); });
   }
 
   /// Default kernels of the problems take kDefaultNs. The others take kOtherNs before the first
@@ -98,7 +103,7 @@ while read -r request; do
         text(other_later_ns), later, to_json(Certificate{.passed = true, .cases = 1}).dump());
     for (const TuneProblem& wanted : problems_)
       script << "    *'\"m\":" << wanted.problem.m << ",'*'"
-             << to_string(model_choice(wanted.problem)) << "'*) echo '" << text(kDefaultNs)
+             << to_string(default_kernel(wanted.problem)) << "'*) echo '" << text(kDefaultNs)
              << "' ;;\n";
     script << "    *) echo \"$other\"; left=$((left - 1)); [ $left = 0 ] && other=$first ;;\n"
            << "  esac\ndone\n";

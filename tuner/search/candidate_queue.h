@@ -14,7 +14,7 @@ namespace rooftile {
 struct FirstCandidates {
   std::size_t untuned = 0;            ///< What the problem gets without tuning.
   std::vector<std::size_t> known;     ///< Winners of this problem.
-  std::vector<std::size_t> families;  ///< One of each family (family_firsts).
+  std::vector<std::size_t> families;  ///< The fastest by the model, and one of each other family.
   std::vector<std::size_t> winners;   ///< Winners of other problems, nearest first.
   std::vector<std::size_t> priors;    ///< Of devices of this kind, best first.
 };
