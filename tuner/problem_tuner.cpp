@@ -29,6 +29,9 @@ constexpr double kSuspectsShare = 0.05, kPrepackedFinalsShare = 0.15, kFinalsSha
 constexpr double kCertificateMargin = 1.1;  // Of its expected time.
 // Waits of finish() while the machine is slowed, and their share of its time.
 constexpr double kMostWaitS = 3, kWaitShare = 0.3;
+// If the default's compilation is expected to take more than this share of the first look, no other
+// kernel is compiled beside it.
+constexpr double kSlowCompileShare = 0.15;
 // The other problems' ratio of gains to claims counts as much as a claim of this size (log2) for
 // the problem itself.
 constexpr double kOtherClaims = 0.1;
@@ -148,7 +151,9 @@ void ProblemTuner::first_look(double seconds) {
   const std::size_t own = default_candidate();
   result_.default_kernel = short_name(search_->candidates()[own].variant);
   const std::size_t known = search_->best_known().value_or(own);
-  if (known != own) search_->compile_ahead({own, known});
+  const double compile_s = costs_.compile_s(work_of(*search_, search_->candidates()[own].variant));
+  if (known != own && compile_s <= kSlowCompileShare * seconds)
+    search_->compile_ahead({own, known});
   measure_first(own);
   if (!over()) measure_first(known);
   store_first(end_s);
