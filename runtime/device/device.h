@@ -299,6 +299,8 @@ class Device {
   void give_up();
   /// True after kTimeout, or when the driver has reported the loss.
   bool lost() const;
+  /// Throws kDevice when the device is lost, or belongs to the parent of this process.
+  void check_usable() const;
 
   struct Impl;
 

@@ -8,7 +8,7 @@
 #include "core/hash.h"
 #include "runtime/device/adopt.h"
 #include "runtime/device/device.h"
-#include "runtime/device/exit_of_children.h"
+#include "runtime/device/physical/exit_of_children.h"
 #include "runtime/device/physical/features.h"
 #include "runtime/device/physical/instance.h"
 #include "runtime/device/pipeline_cache_file.h"
@@ -159,6 +159,7 @@ void Device::Impl::check_usable() const {
 std::shared_ptr<Device> Device::open(const DeviceProfile& profile, const DeviceOptions& options) {
   auto impl = std::make_shared<Impl>();
   impl->owner = ::getpid();
+  const LoadingDrivers loading;
   translated(fmt::format("opening {}", profile.name), [&] {
     Found found = find(profile);
     impl->details = std::move(found.details);
@@ -207,6 +208,8 @@ Device::~Device() {
 }
 
 const DeviceProfile& Device::profile() const { return impl_->profile(); }
+
+void Device::check_usable() const { impl_->check_usable(); }
 
 bool Device::lost() const { return impl_->state != DeviceState::kUsable; }
 

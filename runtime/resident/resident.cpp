@@ -192,6 +192,7 @@ void Resident::upload(const std::shared_ptr<DeviceMemory>& memory, std::uint64_t
                       const void* from, std::uint64_t bytes) {
   check_range(*memory, offset_bytes, bytes);
   if (bytes == 0) return;
+  device_->check_usable();
   if (shared_with_host(memory->buffer)) {
     wait_for(*memory);
     copy_bytes(from, static_cast<char*>(memory->buffer.mapped()) + offset_bytes, bytes);
@@ -206,6 +207,7 @@ void Resident::download(const std::shared_ptr<DeviceMemory>& memory, std::uint64
                         void* to, std::uint64_t bytes) {
   check_range(*memory, offset_bytes, bytes);
   if (bytes == 0) return;
+  device_->check_usable();
   if (!shared_with_host(memory->buffer))
     return staged(Direction::kDown, memory, offset_bytes, static_cast<char*>(to), bytes);
   wait_for(*memory);

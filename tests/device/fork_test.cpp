@@ -2,6 +2,7 @@
 #include <unistd.h>
 
 #include <array>
+#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <thread>
@@ -84,6 +85,34 @@ TEST(Fork, TheChildMayExit) {
   ASSERT_EQ(::waitpid(child, &status, 0), child);
   EXPECT_TRUE(WIFEXITED(status)) << "ended by signal " << WTERMSIG(status);
   EXPECT_EQ(WEXITSTATUS(status), 7);
+}
+
+/// Lets a child exit that is forked this long after another thread began to open a device, and ends
+/// with the child's status.
+[[noreturn]] void exit_after(std::chrono::milliseconds delay) {
+  std::thread opener([] { Device::open(enumerate_devices().devices.at(0)); });
+  std::this_thread::sleep_for(delay);
+  const pid_t child = ::fork();
+  if (child == 0) {
+    ::alarm(30);  // turns a hang into a failure
+    std::exit(7);
+  }
+  int status = 0;
+  ::waitpid(child, &status, 0);
+  opener.join();
+  std::_Exit(WIFEXITED(status) ? WEXITSTATUS(status) : 1);
+}
+
+// The loader's exit handler takes a lock that the opening thread holds. Each delay is tried in a
+// process of its own, which has not loaded drivers.
+TEST(ForkDeathTest, AChildOfTheOpeningMayExit) {
+#ifdef __SANITIZE_THREAD__
+  GTEST_SKIP() << "ThreadSanitizer mistakes threads of a child for those before the fork";
+#endif
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  for (const int delay_ms : {0, 3, 6, 10, 15, 20, 30, 40, 60, 80})
+    ASSERT_EXIT(exit_after(std::chrono::milliseconds(delay_ms)), testing::ExitedWithCode(7), "")
+        << delay_ms;
 }
 
 }  // namespace

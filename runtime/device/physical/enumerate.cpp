@@ -7,6 +7,7 @@
 
 #include "core/error.h"
 #include "runtime/device/physical/error_translation.h"
+#include "runtime/device/physical/exit_of_children.h"
 #include "runtime/device/physical/instance.h"
 #include "runtime/device/physical/profile.h"
 
@@ -53,6 +54,7 @@ void load_drivers() noexcept try {
 }
 
 Enumeration enumerate_devices() {
+  const LoadingDrivers loading;
   Enumeration result;
   try {
     const Instance& instance = shared_instance();

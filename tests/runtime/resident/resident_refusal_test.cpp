@@ -1,4 +1,7 @@
 // Tests which calls on device buffers are refused, and that refused calls write nothing.
+#include <sys/wait.h>
+#include <unistd.h>
+
 #include "tests/support/resident_fixture.h"
 
 namespace rooftile {
@@ -26,6 +29,22 @@ class ResidentRefusalTest : public ResidentTest {
   ProblemArgs problem_{product_};
   rooftile_resident_operands operands_;
 };
+
+// The device belongs to the parent. A write of the child would go where nobody reads it.
+TEST_F(ResidentRefusalTest, CopiesInAForkedChild) {
+  const pid_t child = ::fork();
+  ASSERT_GE(child, 0);
+  if (child == 0) {
+    float value = 1;
+    const bool refused =
+        rooftile_buffer_upload(operands_.c.buffer, 0, &value, 4) == ROOFTILE_DEVICE_ERROR &&
+        rooftile_buffer_download(operands_.c.buffer, 0, &value, 4) == ROOFTILE_DEVICE_ERROR;
+    ::_exit(refused ? 0 : 1);
+  }
+  int status = -1;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
+}
 
 TEST_F(ResidentRefusalTest, OverlapsAndOffsetsOutsideTheBuffer) {
   rooftile_resident_operands x = operands_;

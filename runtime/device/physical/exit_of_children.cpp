@@ -1,22 +1,33 @@
-#include "runtime/device/exit_of_children.h"
+#include "runtime/device/physical/exit_of_children.h"
 
 #include <dlfcn.h>
 #include <link.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cstdio>
 #include <mutex>
 
 namespace rooftile {
 namespace {
 
-pid_t owner = 0;
+pid_t opened_by = 0;
+std::atomic<int> loading = 0;  // Threads that load drivers.
 
-void end_child(int status, void*) {
-  if (::getpid() == owner) return;
+void end(int status, void*) {
   std::fflush(nullptr);
   ::_exit(status);
+}
+
+void end_child(int status, void* unused) {
+  if (::getpid() != opened_by) end(status, unused);
+}
+
+// Registered in the child, so that it runs before all handlers of the parent.
+void after_fork() {
+  if (loading > 0) ::on_exit(end, nullptr);
 }
 
 /// on_exit, unlike atexit, keeps the handlers of a library that is unloaded.
@@ -36,9 +47,18 @@ void end_children_without_earlier_handlers() {
   static std::once_flag once;
   std::call_once(once, [] {
     if (!stays_loaded()) return;
-    owner = ::getpid();
+    opened_by = ::getpid();
     ::on_exit(end_child, nullptr);
   });
 }
+
+LoadingDrivers::LoadingDrivers() {
+  static std::once_flag once;
+  std::call_once(once, [] {
+    if (stays_loaded()) ::pthread_atfork(nullptr, nullptr, after_fork);
+  });
+  ++loading;
+}
+LoadingDrivers::~LoadingDrivers() { --loading; }
 
 }  // namespace rooftile

@@ -1,4 +1,4 @@
-// Exit of processes that were forked after the driver was in use.
+// Exit of processes that were forked while the driver was in use.
 #pragma once
 
 namespace rooftile {
@@ -9,5 +9,16 @@ namespace rooftile {
 /// one of them. Handlers that are registered later run, and stdio streams are flushed. Nothing
 /// changes for this process. Thread-safe; further calls do nothing. The library stays loaded.
 void end_children_without_earlier_handlers();
+
+/// Exists while a thread loads drivers or opens a device. A child that is forked meanwhile skips
+/// all handlers of its parent: the loader's would wait for a lock that this thread holds, and which
+/// nobody opens in the child. Thread-safe.
+class LoadingDrivers {
+ public:
+  LoadingDrivers();
+  ~LoadingDrivers();
+  LoadingDrivers(const LoadingDrivers&) = delete;
+  LoadingDrivers& operator=(const LoadingDrivers&) = delete;
+};
 
 }  // namespace rooftile
