@@ -78,6 +78,27 @@ std::string open_text(const std::vector<TuneResult>& results) {
       open);
 }
 
+/// Says what problems without a certified kernel get; empty where there are none.
+std::string without_text(const std::vector<TuneResult>& results) {
+  const auto without = std::ranges::count(results, "", &TuneResult::winner);
+  if (without == 0) return "";
+  return fmt::format(
+      "no kernel: programs compute {} of the problems as before this run; the next run, or a "
+      "longer --budget, goes on with them\n",
+      without);
+}
+
+/// Says why kernels are faster than their bound; empty where none is much faster.
+std::string roof_text(const std::vector<TuneResult>& results) {
+  constexpr double kMuch = 1.2;
+  if (std::ranges::none_of(results, [](const TuneResult& r) {
+        return !r.winner.empty() && r.bound_ns > kMuch * r.kernel_ns;
+      }))
+    return "";
+  return "above 100% roof: caches serve more than the memory whose rate was calibrated, or other "
+         "programs slowed the calibration; `rooftile calibrate` measures it again\n";
+}
+
 /// Expected cost for problems that were not tuned.
 std::string untuned_text(const TuneReport& report) {
   const Regret& regret = report.untuned;
@@ -157,8 +178,9 @@ void print_end(const TuneOptions& options, const TuneReport& report) {
       report.interrupted     ? "; interrupted: the next run continues from here"
       : report.out_of_budget ? "; out of budget: the next run continues from here"
                              : ""));
-  print_lines(fmt::format("{}{}{}noise: {}\n", missing_text(options.problems, report.results),
-                          open_text(report.results), contention_note(report.results),
+  print_lines(fmt::format("{}{}{}{}{}noise: {}\n", missing_text(options.problems, report.results),
+                          without_text(report.results), open_text(report.results),
+                          roof_text(report.results), contention_note(report.results),
                           noise_text(report)));
   const bool any_single = std::ranges::any_of(
       report.results, [](const TuneResult& result) { return !is_grouped(result.problem); });
