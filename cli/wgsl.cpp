@@ -17,6 +17,7 @@
 #include <sstream>
 #include <string_view>
 
+#include "cli/set_user_id.h"
 #include "core/embedded_text.h"
 #include "core/error.h"
 #include "core/files/temporary_name.h"
@@ -33,7 +34,7 @@ namespace fs = std::filesystem;
 /// The folder of scripts/web-tools.
 fs::path tools_folder() {
   const auto variable = [](const char* name) {
-    const char* value = std::getenv(name);
+    const char* value = ::secure_getenv(name);
     return std::string(value == nullptr ? "" : value);
   };
   if (const std::string own = variable("ROOFTILE_WEB_TOOLS"); !own.empty()) return own;
@@ -109,6 +110,7 @@ int run_node(const std::string& node, const std::vector<std::string>& arguments,
 }  // namespace
 
 std::string wgsl_of(const Shader& shader) {
+  refuse_set_user_id();
   const fs::path tools = tools_folder();
   if (std::error_code unknown; !fs::exists(tools / "node_modules" / "naga-wasm", unknown))
     fail(

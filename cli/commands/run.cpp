@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "cli/command.h"
+#include "cli/set_user_id.h"
 #include "cli/usage.h"
 #include "core/error.h"
 #include "core/hash.h"
@@ -108,6 +109,7 @@ void warn_about_precision() {
 
 int run(const std::vector<std::string>& program, const RunOptions& run_options,
         const Globals& globals) {
+  refuse_set_user_id();
   if (program.empty())
     fail(ErrorCode::kInvalidArgument,
          "the program is missing: rooftile run -- PROGRAM [ARGUMENT...]");

@@ -184,3 +184,12 @@ def test_a_set_user_id_program_takes_no_variable_of_its_caller():
         assert run.returncode == 0, run.stderr
         assert not (folder / "ran").exists()
         assert not (folder / "cache").exists() and not (folder / "mine.db").exists()
+        # What such a program started would run with its owner's rights.
+        (folder / "node").write_text(f"#!/bin/sh\n>{folder}/ran\n")
+        (folder / "node").chmod(0o755)
+        (folder / "web" / "node_modules" / "naga-wasm").mkdir(parents=True)
+        environment.update(ROOFTILE_WEB_TOOLS=str(folder / "web"), PATH=f"{folder}:/usr/bin:/bin", XDG_CACHE_HOME=str(folder))
+        for command in [program, "run", "--", "node"], [program, "emit", "--family", "tiled", "--target", "wgsl"]:
+            run = call()
+            assert run.returncode == 1 and "set-user-ID" in run.stderr, run.stderr
+            assert not (folder / "ran").exists()
