@@ -90,7 +90,10 @@ TEST(Fork, TheChildMayExit) {
 /// Lets a child exit that is forked this long after another thread began to open a device, and ends
 /// with the child's status.
 [[noreturn]] void exit_after(std::chrono::milliseconds delay) {
-  std::thread opener([] { Device::open(enumerate_devices().devices.at(0)); });
+  std::thread opener([] {
+    load_drivers();
+    Device::open(enumerate_devices().devices.at(0));
+  });
   std::this_thread::sleep_for(delay);
   const pid_t child = ::fork();
   if (child == 0) {

@@ -49,6 +49,7 @@ std::optional<OfferedDevice> read_offer(const Instance& instance,
 }  // namespace
 
 void load_drivers() noexcept try {
+  const LoadingDrivers loading;
   shared_instance();
 } catch (...) {  // enumerate_devices() reports the reason.
 }

@@ -13,8 +13,9 @@
 namespace rooftile {
 namespace {
 
-pid_t opened_by = 0;
-std::atomic<int> loading = 0;  // Threads that load drivers.
+std::atomic<pid_t> opened_by = 0;
+std::atomic<bool> may_load = false;  // Drivers may be loaded, and this library stays loaded.
+std::atomic<int> loading = 0;        // Threads that load drivers.
 
 void end(int status, void*) {
   std::fflush(nullptr);
@@ -27,8 +28,11 @@ void end_child(int status, void* unused) {
 
 // Registered in the child, so that it runs before all handlers of the parent.
 void after_fork() {
-  if (loading > 0) ::on_exit(end, nullptr);
+  if (may_load && (loading > 0 || opened_by == 0)) ::on_exit(end, nullptr);
 }
+
+// When the library is loaded, because a fork that has begun ignores a later registration.
+[[maybe_unused]] const int registered = ::pthread_atfork(nullptr, nullptr, after_fork);
 
 /// on_exit, unlike atexit, keeps the handlers of a library that is unloaded.
 bool stays_loaded() {
@@ -54,9 +58,7 @@ void end_children_without_earlier_handlers() {
 
 LoadingDrivers::LoadingDrivers() {
   static std::once_flag once;
-  std::call_once(once, [] {
-    if (stays_loaded()) ::pthread_atfork(nullptr, nullptr, after_fork);
-  });
+  std::call_once(once, [] { may_load = stays_loaded(); });
   ++loading;
 }
 LoadingDrivers::~LoadingDrivers() { --loading; }

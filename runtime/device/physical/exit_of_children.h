@@ -10,9 +10,9 @@ namespace rooftile {
 /// changes for this process. Thread-safe; further calls do nothing. The library stays loaded.
 void end_children_without_earlier_handlers();
 
-/// Exists while a thread loads drivers or opens a device. A child that is forked meanwhile skips
-/// all handlers of its parent: the loader's would wait for a lock that this thread holds, and which
-/// nobody opens in the child. Thread-safe.
+/// Exists while a thread loads drivers or opens a device. A child that is forked meanwhile, or
+/// before the function above was called, skips all handlers of its parent: the loader's would wait
+/// for a lock that this thread holds, and which nobody opens in the child. Thread-safe.
 class LoadingDrivers {
  public:
   LoadingDrivers();
