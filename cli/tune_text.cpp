@@ -79,13 +79,12 @@ std::string open_text(const std::vector<TuneResult>& results) {
 }
 
 /// Says what problems without a certified kernel get; empty where there are none.
-std::string without_text(const std::vector<TuneResult>& results) {
-  const auto without = std::ranges::count(results, "", &TuneResult::winner);
+std::string without_text(const TuneReport& report) {
+  const auto without = std::ranges::count(report.results, "", &TuneResult::winner);
   if (without == 0) return "";
   return fmt::format(
-      "no kernel: programs compute {} of the problems as before this run; the next run, or a "
-      "longer --budget, goes on with them\n",
-      without);
+      "no kernel: programs compute {} of the problems as before this run{}\n", without,
+      report.interrupted || report.out_of_budget ? "; a longer --budget goes on with them" : "");
 }
 
 /// Says why kernels are faster than their bound; empty where none is much faster.
@@ -179,7 +178,7 @@ void print_end(const TuneOptions& options, const TuneReport& report) {
       : report.out_of_budget ? "; out of budget: the next run continues from here"
                              : ""));
   print_lines(fmt::format("{}{}{}{}{}noise: {}\n", missing_text(options.problems, report.results),
-                          without_text(report.results), open_text(report.results),
+                          without_text(report), open_text(report.results),
                           roof_text(report.results), contention_note(report.results),
                           noise_text(report)));
   const bool any_single = std::ranges::any_of(

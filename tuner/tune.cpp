@@ -251,9 +251,11 @@ void TuneRun::tune_for_untuned(const ProblemTunerContext& context, double second
 
 void TuneRun::finish(const CandidateRunner& runner) {
   report_.interrupted = stop_.load();
-  report_.out_of_budget =
-      !report_.interrupted && (report_.results.size() < problems_.size() ||
-                               (options_.refresh_only && budget_.left_s() <= 0));
+  const bool without_winner =
+      std::ranges::find(report_.results, "", &TuneResult::winner) != report_.results.end();
+  report_.out_of_budget = !report_.interrupted &&
+                          (report_.results.size() < problems_.size() ||
+                           ((options_.refresh_only || without_winner) && budget_.left_s() <= 0));
   report_.elapsed_s = budget_.elapsed_s();
   report_.noise = runner.noise();
   report_.failed += runner.failures();

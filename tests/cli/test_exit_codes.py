@@ -96,7 +96,7 @@ TABLE = {
 }
 # Other tests, below and in other files, cover these causes.
 OTHER_CAUSES = {"done", "unknown value of an environment variable, or a BLAS in `ROOFTILE_BLAS` that cannot be loaded", "standard output that cannot be written", "Ctrl-C, SIGTERM, or a terminal that closes",
-                "program of `rooftile run` that cannot be started",
+                "`tune` that could tune no problem though there was time", "program of `rooftile run` that cannot be started",
                 "program of `rooftile run` that is not found"}
 CASES = [pytest.param(cause, command, id=f"{cause}: {' '.join(map(str, command))}") for cause, (_, _, commands) in TABLE.items()
          for command in commands]

@@ -46,6 +46,12 @@ def test_database_is_sound_and_report_has_its_columns(tuned):
         assert word in text
 
 
+def test_a_problem_that_no_machine_holds_is_a_failure(tuned):
+    run = tuned.run("tune", "--m", 1000000, "--n", 1000000, "--k", 64, "--budget", "3s", code=1)
+    assert "not tuned: its operands take" in run.stderr
+    assert "as before this run\n" in run.stdout and "longer --budget" not in run.stdout
+
+
 def test_report_json_has_the_winners(tuned):
     report = json.loads(tuned.run("report", "--json").stdout)
     assert report["database"] == str(tuned.database)
