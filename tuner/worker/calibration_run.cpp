@@ -94,7 +94,10 @@ std::optional<CalibrationRun> calibrate(Store& store, const DeviceProfile& devic
                  kCalibrationDeadlineS + seconds, stop);
   if (answer.fate == WorkerFate::kInterrupted) return std::nullopt;
   if (answer.fate != WorkerFate::kAnswered)
-    fail(ErrorCode::kDevice, "calibration failed: {}; nothing was stored", answer.message);
+    fail(ErrorCode::kDevice, "calibration failed: {}; nothing was stored{}", answer.message,
+         answer.fate == WorkerFate::kTimedOut
+             ? "; run `rooftile calibrate` when no other program uses the processors"
+             : "");
   try {
     run.figures = figures_from_json(answer.reply.at("figures"));
     run.parts = parts_from_json(answer.reply.at("parts"));
