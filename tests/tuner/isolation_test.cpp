@@ -150,6 +150,8 @@ TEST_F(IsolationTest, FaultsWhileKernelsAreCompiledAheadBlockTheseKernelsAndNoOt
 }
 
 TEST_F(IsolationTest, EachInjectedFaultIsBlockedWithItsReasonAndNoOtherKernel) {
+  // A burst of another program is short beside 100 times the default's time, the limit of others.
+  problem_ = packed_problem(135, 129, 141);
   naive_.resize(7);
   const std::map<std::string, std::pair<std::string, std::string>> plants = {
       {hash(naive_[0]), {"loops", "timed out: no answer within"}},
@@ -159,7 +161,7 @@ TEST_F(IsolationTest, EachInjectedFaultIsBlockedWithItsReasonAndNoOtherKernel) {
       {hash(naive_[4]), {"gives_nan", "wrong result: .* is -?nan, expected"}},
       {hash(naive_[5]), {"loses_the_device", "launch failed: compiling: the device is lost"}},
       {hash(fallback_variant()),
-       {"writes_outside", "wrong result: 35x29x41 nn: wrote outside of C"}}};
+       {"writes_outside", "wrong result: " + to_string(problem_) + ": wrote outside of C"}}};
   std::string planted;
   for (const auto& [hash, plant] : plants) planted += hash + "=" + plant.first + " ";
   const ScopedEnvironment environment("ROOFTILE_TEST_FAULTS", planted);
@@ -190,8 +192,11 @@ TEST_F(IsolationTest, EachInjectedFaultIsBlockedWithItsReasonAndNoOtherKernel) {
   const auto kernels = store.tuned_kernels(*store.find_device(profile_), kGeneratorVersion);
   ASSERT_THAT(kernels, ::testing::Not(IsEmpty()));
   for (const TunedKernel& kernel : kernels) EXPECT_FALSE(plants.contains(kernel.candidate.hash));
-  // The winner and naive_[6], which may be too slow to be timed beside it.
-  EXPECT_GE(result.tried, plants.size() + 2);
+  std::size_t others_measured = 0;
+  for (const SampleRecord& sample :
+       store.samples(*store.find_device(profile_), store.problem_id(problem_)))
+    others_measured += store.candidate(sample.candidate)->hash == hash(naive_[6]) ? 1 : 0;
+  EXPECT_GT(others_measured, 0u);
 
   // The next run skips them.
   TuneResult again;
