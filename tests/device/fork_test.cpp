@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <thread>
 
+#include "tests/support/forked_threads.h"
 #include "tests/support/test_device.h"
 
 namespace rooftile {
@@ -109,9 +110,7 @@ TEST(Fork, TheChildMayExit) {
 // The loader's exit handler takes a lock that the opening thread holds. Each delay is tried in a
 // process of its own, which has not loaded drivers.
 TEST(ForkDeathTest, AChildOfTheOpeningMayExit) {
-#ifdef __SANITIZE_THREAD__
-  GTEST_SKIP() << "ThreadSanitizer mistakes threads of a child for those before the fork";
-#endif
+  SKIP_WITH_THREAD_SANITIZER();
   GTEST_FLAG_SET(death_test_style, "threadsafe");
   for (const int delay_ms : {0, 3, 6, 10, 15, 20, 30, 40, 60, 80})
     ASSERT_EXIT(exit_after(std::chrono::milliseconds(delay_ms)), testing::ExitedWithCode(7), "")

@@ -11,6 +11,8 @@
 #include <thread>
 #include <vector>
 
+#include "tests/support/forked_threads.h"
+
 namespace rooftile {
 namespace {
 
@@ -94,9 +96,7 @@ TEST(BackgroundTest, AForkedChildNeitherRunsNorWaitsForTheParentsJobs) {
 }
 
 TEST(BackgroundTest, AForkedChildOfAnIdleParentRunsItsOwnJobs) {
-#ifdef __SANITIZE_THREAD__
-  GTEST_SKIP() << "ThreadSanitizer mistakes threads of a child for those before the fork";
-#endif
+  SKIP_WITH_THREAD_SANITIZER();
   auto background = std::make_unique<Background>();
   EXPECT_EQ(in_a_child([&] {
               std::atomic<bool> ran = false;
@@ -115,9 +115,7 @@ TEST(BackgroundTest, AForkedChildOfAnIdleParentRunsItsOwnJobs) {
 // Drivers' compilers register exit handlers as late as in a job. Such a handler finds no job that
 // uses what it destroys.
 TEST(BackgroundTest, AJobEndsBeforeTheExitHandlersThatWereRegisteredMeanwhile) {
-#ifdef __SANITIZE_THREAD__
-  GTEST_SKIP() << "ThreadSanitizer mistakes threads of a child for those before the fork";
-#endif
+  SKIP_WITH_THREAD_SANITIZER();
   static std::atomic<bool> ended = false;
   const pid_t child = ::fork();
   if (child == 0) {

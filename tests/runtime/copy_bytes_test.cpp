@@ -12,6 +12,8 @@
 #include <thread>
 #include <vector>
 
+#include "tests/support/forked_threads.h"
+
 namespace rooftile {
 namespace {
 
@@ -86,9 +88,7 @@ TEST(CopyBytesTest, CallsOfManyThreadsDoNotDisturbEachOther) {
 }
 
 TEST(CopyBytesTest, AForkedChildCopiesAndEndsWithoutItsParentsThreads) {
-#ifdef __SANITIZE_THREAD__
-  GTEST_SKIP() << "ThreadSanitizer mistakes threads of a child for those before the fork";
-#endif
+  SKIP_WITH_THREAD_SANITIZER();
   const std::vector<std::uint32_t> from = numbers(std::size_t{3} << 20);
   std::vector<std::uint32_t> to(from.size());
   copy_bytes(from.data(), to.data(), 4 * from.size());

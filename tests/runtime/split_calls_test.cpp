@@ -12,6 +12,7 @@
 
 #include "tests/support/await.h"
 #include "tests/support/faults_fixture.h"
+#include "tests/support/forked_threads.h"
 #include "tests/support/lavapipe_manifest.h"
 #include "tests/support/problem_args.h"
 
@@ -367,9 +368,7 @@ TEST_F(SplitCalls, ADeviceWithoutMemoryIsTriedAgain) {
 }
 
 TEST_F(SplitCalls, AForkedChildComputesOnTheHost) {
-#ifdef __SANITIZE_THREAD__
-  GTEST_SKIP() << "ThreadSanitizer mistakes threads of a child for those before the fork";
-#endif
+  SKIP_WITH_THREAD_SANITIZER();
   const auto context = open_all();
   multiply(*context, large_);
   const pid_t child = ::fork();

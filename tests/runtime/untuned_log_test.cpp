@@ -22,6 +22,7 @@
 #include "runtime/model/calibration.h"
 #include "tests/db/file_bytes.h"
 #include "tests/db/older_database.h"
+#include "tests/support/forked_threads.h"
 #include "tests/support/product.h"
 #include "tests/support/scratch.h"
 #include "tests/support/untuned_default.h"
@@ -288,9 +289,7 @@ TEST_F(UntunedLogTest, AForkedChildWritesNothingAndEnds) {
 }
 
 TEST_F(UntunedLogTest, NothingIsCountedInAReadOnlyFileOrOnAFullDisk) {
-#ifdef __SANITIZE_THREAD__
-  GTEST_SKIP() << "ThreadSanitizer mistakes threads of a child for those before the fork";
-#endif
+  SKIP_WITH_THREAD_SANITIZER();
   const auto count_and_write = [&] {
     UntunedLog log(file(), profile_);
     ++*log.counter(packed_problem(9, 10, 11));
