@@ -18,7 +18,7 @@ double batch_s(const Search& search, const StepCosts& costs,
                const std::vector<std::size_t>& batch) {
   constexpr double kMostRatio = 4;  // Slower candidates are dropped after few samples.
   const std::vector<const Candidate*> order = search.preferred();
-  const double model_ns = std::ranges::min(search.analytical_ns());
+  const double model_ns = search.analytical_ns()[search.model_choice()];
   const bool long_product = !order.empty() && order.front()->total_ns() > kLongProductNs;
   const int untimed = long_product ? 0 : 1;
   const int calls = 1 + search.search_rounds() * (untimed + search.round_samples(kSearchSamples));

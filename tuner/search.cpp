@@ -144,6 +144,10 @@ const Candidate* Search::find(const Variant& variant) const {
 std::size_t Search::default_candidate() const {
   if (const auto index = index_of(untuned_kernel(context_.device, staged_problem(problem_))))
     return *index;
+  return model_choice();
+}
+
+std::size_t Search::model_choice() const {
   return static_cast<std::size_t>(std::ranges::min_element(analytical_ns_) -
                                   analytical_ns_.begin());
 }

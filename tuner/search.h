@@ -20,8 +20,8 @@ inline constexpr int kSearchSamples = 2, kSearchRounds = 2;
 inline constexpr int kFinalSamples = 2, kFinalRounds = 12;
 inline constexpr std::size_t kFinalists = 8, kWinnersElsewhere = 2;
 
-/// Times within this ratio are equal for a caller. Among equals the kernel that compiles faster goes
-/// first, because programs wait for it.
+/// Times within this ratio are equal for a caller. Among equals the kernel that compiles faster
+/// goes first, because programs wait for it.
 inline constexpr double kEqualTimes = 1.02;
 
 /// A kernel that is legal for the problem, and its measurements there.
@@ -71,6 +71,7 @@ class Search {
   /// (generator/priors/untuned_kernel.h), or the fastest by the analytical model where that kernel
   /// is no candidate.
   std::size_t default_candidate() const;
+  std::size_t model_choice() const;  ///< The fastest by the analytical model.
   /// The best kernel that is known before any measurement, apart from the default: the winner that
   /// is stored for this problem; otherwise the first plausible (tuner/search/strategy.h) one among
   /// the winners of the nearest problems and then this kind of device's priors, the fastest by the

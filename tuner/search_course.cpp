@@ -35,10 +35,7 @@ void SearchCourse::start() {
                         .winners = search_.winners_elsewhere(),
                         .priors = {}};
   if (const auto known = search_.best_known()) first.known.push_back(*known);
-  const std::vector<double>& predicted_ns = search_.analytical_ns();
-  first.families.insert(
-      first.families.begin(),
-      static_cast<std::size_t>(std::ranges::min_element(predicted_ns) - predicted_ns.begin()));
+  first.families.insert(first.families.begin(), search_.model_choice());
   for (const Prior& prior : search_.priors())
     if (const auto index = search_.index_of(prior.variant)) first.priors.push_back(*index);
   const std::vector<std::size_t> order = first_candidates(first, search_.analytical_ns());
