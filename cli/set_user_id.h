@@ -1,4 +1,4 @@
-// What a set-user-ID program does not do for its caller.
+// Keeps a set-user-ID program from starting programs that its caller chooses.
 #pragma once
 
 #include <sys/auxv.h>

@@ -80,7 +80,7 @@ std::string open_text(const std::vector<TuneResult>& results) {
 
 /// Says what problems without a certified kernel get; empty where there are none.
 std::string without_text(const TuneReport& report) {
-  const auto without = std::ranges::count(report.results, "", &TuneResult::winner);
+  const auto without = std::ssize(report.results) - tuned_problems(report);
   if (without == 0) return "";
   return fmt::format(
       "no kernel: programs compute {} of the problems as before this run{}\n", without,

@@ -50,7 +50,7 @@ bool stays_loaded() {
 void end_children_without_earlier_handlers() {
   static std::once_flag once;
   std::call_once(once, [] {
-    if (!stays_loaded()) return;
+    if (!may_load) return;
     opened_by = ::getpid();
     ::on_exit(end_child, nullptr);
   });

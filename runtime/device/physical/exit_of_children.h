@@ -3,16 +3,10 @@
 
 namespace rooftile {
 
-/// After this call, a forked child that calls exit or returns from main skips the exit handlers
-/// that were registered before the call. The driver's handlers are among them, and Mesa's joins
-/// threads of the parent: it waits forever where the child has created a thread in the memory of
-/// one of them. Handlers that are registered later run, and stdio streams are flushed. Nothing
-/// changes for this process. Thread-safe; further calls do nothing. The library stays loaded.
-void end_children_without_earlier_handlers();
-
 /// Exists while a thread loads drivers or opens a device. A child that is forked meanwhile, or
-/// before the function above was called, skips all handlers of its parent: the loader's would wait
-/// for a lock that this thread holds, and which nobody opens in the child. Thread-safe.
+/// before the function below was called, skips all exit handlers of its parent: the loader's would
+/// wait for a lock that this thread holds and that nobody unlocks in the child. Thread-safe. The
+/// library stays loaded.
 class LoadingDrivers {
  public:
   LoadingDrivers();
@@ -20,5 +14,13 @@ class LoadingDrivers {
   LoadingDrivers(const LoadingDrivers&) = delete;
   LoadingDrivers& operator=(const LoadingDrivers&) = delete;
 };
+
+/// After this call, a forked child that calls exit or returns from main skips the exit handlers
+/// that were registered before the call. The driver's handlers are among them, and Mesa's joins
+/// threads of the parent: it waits forever where the child has created a thread in the memory of
+/// one of them. Handlers that are registered later run, and stdio streams are flushed. Nothing
+/// changes for this process. Call it while a LoadingDrivers exists. Thread-safe; further calls do
+/// nothing.
+void end_children_without_earlier_handlers();
 
 }  // namespace rooftile

@@ -30,7 +30,7 @@ class ResidentRefusalTest : public ResidentTest {
   rooftile_resident_operands operands_;
 };
 
-// The device belongs to the parent. A write of the child would go where nobody reads it.
+// The child has its own copy of the memory, so that the parent would not see what it writes.
 TEST_F(ResidentRefusalTest, CopiesInAForkedChild) {
   const pid_t child = ::fork();
   ASSERT_GE(child, 0);
