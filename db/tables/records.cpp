@@ -76,39 +76,53 @@ void read(const JsonValue& json, std::vector<Value>& values) {
   values = std::move(all);
 }
 
-/// Calls visit(name, member) for every limit, so that writing and reading cannot drift apart.
+/// Calls visit(name, member) for every limit, so that writing and reading cannot drift apart. A new
+/// member of DeviceLimits does not compile until it is named here.
 template <typename Limits, typename Visit>
 void for_each_limit(Limits& limits, Visit&& visit) {
-  visit("max_workgroup_invocations", limits.max_workgroup_invocations);
-  visit("max_workgroup_size", limits.max_workgroup_size);
-  visit("max_workgroup_count", limits.max_workgroup_count);
-  visit("shared_memory_bytes", limits.shared_memory_bytes);
-  visit("max_push_constants_bytes", limits.max_push_constants_bytes);
-  visit("max_storage_buffer_range_bytes", limits.max_storage_buffer_range_bytes);
-  visit("max_texel_buffer_elements", limits.max_texel_buffer_elements);
-  visit("max_memory_allocation_bytes", limits.max_memory_allocation_bytes);
-  visit("storage_buffer_alignment_bytes", limits.storage_buffer_alignment_bytes);
-  visit("texel_buffer_alignment_bytes", limits.texel_buffer_alignment_bytes);
-  visit("subgroup_size", limits.subgroup_size);
-  visit("min_subgroup_size", limits.min_subgroup_size);
-  visit("max_subgroup_size", limits.max_subgroup_size);
-  visit("subgroup_size_control", limits.subgroup_size_control);
-  visit("max_workgroup_subgroups", limits.max_workgroup_subgroups);
-  visit("subgroup_broadcast", limits.subgroup_broadcast);
-  visit("float16_arithmetic", limits.float16_arithmetic);
-  visit("int8_arithmetic", limits.int8_arithmetic);
-  visit("matrix_shapes", limits.matrix_shapes);
-  visit("matrix_granularities", limits.matrix_granularities);
-  visit("max_matrix_dimension", limits.max_matrix_dimension);
-  visit("workgroup_matrices", limits.workgroup_matrices);
-  visit("workgroup_matrix_shared_bytes", limits.workgroup_matrix_shared_bytes);
-  visit("float32_atomic_add", limits.float32_atomic_add);
-  visit("integer_dot_product", limits.integer_dot_product);
-  visit("integer_dot_product_accelerated", limits.integer_dot_product_accelerated);
-  visit("texel_buffer_r32", limits.texel_buffer_r32);
-  visit("texel_buffer_rgba32", limits.texel_buffer_rgba32);
-  visit("timestamp_period_ns", limits.timestamp_period_ns);
-  visit("timestamp_valid_bits", limits.timestamp_valid_bits);
+  auto& [max_workgroup_invocations, max_workgroup_size, max_workgroup_count, shared_memory_bytes,
+         max_push_constants_bytes, max_storage_buffer_range_bytes, max_texel_buffer_elements,
+         max_memory_allocation_bytes, storage_buffer_alignment_bytes, texel_buffer_alignment_bytes,
+         subgroup_size, min_subgroup_size, max_subgroup_size, subgroup_size_control,
+         max_workgroup_subgroups, subgroup_broadcast, float16_arithmetic, int8_arithmetic,
+         matrix_shapes, matrix_granularities, max_matrix_dimension, workgroup_matrices,
+         workgroup_matrix_shared_bytes, float32_atomic_add, integer_dot_product,
+         integer_dot_product_accelerated, texel_buffer_r32, texel_buffer_rgba32, max_loop_trips,
+         compute_units, host_import_alignment_bytes, timestamp_period_ns, timestamp_valid_bits] =
+      limits;
+  visit("max_workgroup_invocations", max_workgroup_invocations);
+  visit("max_workgroup_size", max_workgroup_size);
+  visit("max_workgroup_count", max_workgroup_count);
+  visit("shared_memory_bytes", shared_memory_bytes);
+  visit("max_push_constants_bytes", max_push_constants_bytes);
+  visit("max_storage_buffer_range_bytes", max_storage_buffer_range_bytes);
+  visit("max_texel_buffer_elements", max_texel_buffer_elements);
+  visit("max_memory_allocation_bytes", max_memory_allocation_bytes);
+  visit("storage_buffer_alignment_bytes", storage_buffer_alignment_bytes);
+  visit("texel_buffer_alignment_bytes", texel_buffer_alignment_bytes);
+  visit("subgroup_size", subgroup_size);
+  visit("min_subgroup_size", min_subgroup_size);
+  visit("max_subgroup_size", max_subgroup_size);
+  visit("subgroup_size_control", subgroup_size_control);
+  visit("max_workgroup_subgroups", max_workgroup_subgroups);
+  visit("subgroup_broadcast", subgroup_broadcast);
+  visit("float16_arithmetic", float16_arithmetic);
+  visit("int8_arithmetic", int8_arithmetic);
+  visit("matrix_shapes", matrix_shapes);
+  visit("matrix_granularities", matrix_granularities);
+  visit("max_matrix_dimension", max_matrix_dimension);
+  visit("workgroup_matrices", workgroup_matrices);
+  visit("workgroup_matrix_shared_bytes", workgroup_matrix_shared_bytes);
+  visit("float32_atomic_add", float32_atomic_add);
+  visit("integer_dot_product", integer_dot_product);
+  visit("integer_dot_product_accelerated", integer_dot_product_accelerated);
+  visit("texel_buffer_r32", texel_buffer_r32);
+  visit("texel_buffer_rgba32", texel_buffer_rgba32);
+  visit("max_loop_trips", max_loop_trips);
+  visit("compute_units", compute_units);
+  visit("host_import_alignment_bytes", host_import_alignment_bytes);
+  visit("timestamp_period_ns", timestamp_period_ns);
+  visit("timestamp_valid_bits", timestamp_valid_bits);
 }
 
 }  // namespace
