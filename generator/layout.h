@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <limits>
 #include <numeric>
 
 #include "core/round.h"
@@ -86,9 +87,41 @@ inline std::int64_t k_slices_of(const Variant& v, std::int64_t k) {
   return k == 0 ? 1 : divide_up(kernel_depth(v, k), split_depth(v, k));
 }
 
+/// Upper bound of the trips of all loops of an invocation, including the checks that end a loop,
+/// where the loop over k runs so many trips.
+inline std::int64_t loop_trips(const Variant& v, std::int64_t k_trips) {
+  constexpr std::int64_t kEnds = 2;  // of a loop: its last check, and one that a driver may add
+  const bool nested = nests_k_loop(v);
+  const std::int64_t inner = nested ? v.tile_k / v.unroll_k + kEnds : 0;
+  const std::int64_t tail = nested ? 0 : v.unroll_k;
+  // Trips that store fragments to C.
+  const std::int64_t stores =
+      v.family == Family::kMatrix
+          ? std::int64_t{v.subgroup_m} * v.subgroup_n / v.subgroup_size + v.subgroup_m
+          : v.reg_m;
+  return k_trips * (1 + inner) + tail + stores + 3 * kEnds;
+}
+/// Most steps of k (of kernel_depth) that the loops of one dispatch may run on this device, a
+/// multiple of k_step(); 0: not even one trip.
+inline std::int64_t longest_depth(const Variant& v, const DeviceLimits& d) {
+  if (d.max_loop_trips == 0)
+    return std::numeric_limits<std::int64_t>::max() / k_step(v) * k_step(v);
+  const std::int64_t others = loop_trips(v, 0);
+  const std::int64_t left = std::max<std::int64_t>(d.max_loop_trips - others, 0);
+  return left / (loop_trips(v, 1) - others) * k_step(v);
+}
+
 /// Whether the kernel itself reads a quantised B, rather than a packed operand made from it.
 inline bool reads_quantized(const Variant& v, const Signature& s) {
   return quantized(s.types) && v.packed_b == Packed::kNo;
+}
+/// Whether several dispatches of the kernel, each for a range of k, make the sum of all: C is in
+/// the type of the sums, so that the later ones add to it without another rounding, and operands
+/// are addressed by the step of k alone.
+inline bool may_divide_k(const Variant& v, const Signature& compiled) {
+  return v.split_k == 1 && v.reduction == Reduction::kOrdered && !compiled.grouped &&
+         !any(compiled.epilogue) && !reads_quantized(v, compiled) &&
+         compiled.types.c == sum_type(compiled.types) && bytes_of(compiled.types.c) == 4;
 }
 inline bool loops_over_columns(const Variant& v, const Signature& s) {
   return reads_quantized(v, s) && may_loop_over_columns(v);

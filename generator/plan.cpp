@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <utility>
 
 #include "generator/layout.h"
 
@@ -33,6 +34,21 @@ std::int64_t longest_range(double flops_per_row, double max_flops, std::int64_t 
   return std::min(
       {size, by_grid,
        by_flops < static_cast<double>(size) ? static_cast<std::int64_t>(by_flops) : size});
+}
+
+/// The ranges of k that one dispatch each may compute, in steps of kernel_depth(): as long as the
+/// driver's loops run, and as max_flops allows for a tile of tile_elements sums.
+std::vector<Range> depth_ranges(const Variant& v, const DeviceLimits& limits, const Problem& p,
+                                SumsIn sums, double tile_elements, double max_flops) {
+  // Shorter dispatches take longer to start than to run.
+  constexpr std::int64_t kLeastElements = 4096;
+  const std::int64_t depth = kernel_depth(v, p.k);
+  if (depth == 0 || !may_divide_k(v, compiled_signature(signature_of(p), sums)))
+    return {{0, depth}};
+  const double by_flops = std::max<double>(kLeastElements, max_flops / (2 * tile_elements)) / v.dot;
+  std::int64_t longest = longest_depth(v, limits);
+  if (by_flops < static_cast<double>(longest)) longest = static_cast<std::int64_t>(by_flops);
+  return ranges(depth, k_step(v), longest);
 }
 
 std::uint32_t word(std::int64_t value) { return static_cast<std::uint32_t>(value); }
@@ -197,6 +213,10 @@ GemmPlan plan_gemm(const Variant& v, const DeviceLimits& limits, const Problem& 
       1, static_cast<std::int64_t>(limits.max_workgroup_count[2]) * v.tile_batch / parts);
   const std::int64_t run =
       longest_range(flops_per_product, max_flops, q.batch, 1, word(most_products));
+  const auto tile_elements = static_cast<double>(std::min<std::int64_t>(v.tile_m, q.m) *
+                                                 std::min<std::int64_t>(v.tile_n, q.n) *
+                                                 std::min<std::int64_t>(v.tile_batch, q.batch));
+  const std::vector<Range> depths = depth_ranges(v, limits, q, sums, tile_elements, max_flops);
   for (const Range& products : ranges(q.batch, 1, run)) {
     const double product_flops = flops_per_element * static_cast<double>(products.size);
     const Target target = reduced ? Target{products.begin * stored * q.m * ld_partial,
@@ -205,36 +225,43 @@ GemmPlan plan_gemm(const Variant& v, const DeviceLimits& limits, const Problem& 
                                            q.stride_c, q.ldc, q.alpha, q.beta};
     const std::int64_t rows = longest_range(product_flops * static_cast<double>(q.n), max_flops,
                                             q.m, v.tile_m, limits.max_workgroup_count[y]);
-    for (const Range& m_range : ranges(q.m, v.tile_m, rows)) {
-      const std::int64_t columns =
-          longest_range(product_flops * static_cast<double>(m_range.size), max_flops, q.n, v.tile_n,
-                        limits.max_workgroup_count[x]);
-      for (const Range& n_range : ranges(q.n, v.tile_n, columns)) {
-        GemmStep step{
-            .groups = {1, 1, word(divide_up(products.size, v.tile_batch) * parts)},
-            .push_constants =
-                {.m = word(m_range.size),
-                 .n = word(n_range.size),
-                 .depth = word(kernel_depth(v, q.k)),
-                 .lda = word(a.ld),
-                 .ldb = word(b.ld),
-                 .ldc = word(target.ld),
-                 .alpha = target.alpha,
-                 .beta = target.beta,
-                 .base_a = word(a.base + products.begin * a.stride + m_range.begin * a.line),
-                 .base_b = word(b.base + products.begin * b.stride + n_range.begin * b.line),
-                 .base_c = word(target.base + m_range.begin * target.ld + n_range.begin),
-                 .stride_a = word(a.stride),
-                 .stride_b = word(b.stride),
-                 .stride_c = word(target.stride),
-                 .step_a = word(a.step),
-                 .step_b = word(b.step),
-                 .batch = word(products.size),
-                 .split_depth = word(split_depth(v, q.k))},
-            .epilogue = epilogue_of(q, placement, products.begin, m_range.begin, n_range.begin)};
-        step.groups[x] = word(divide_up(n_range.size, v.tile_n));
-        step.groups[y] = word(divide_up(m_range.size, v.tile_m));
-        plan.gemms.push_back(step);
+    for (const Range& depth : depths) {
+      bool adds = depth.begin > 0;
+      for (const Range& m_range : ranges(q.m, v.tile_m, rows)) {
+        const std::int64_t columns =
+            longest_range(product_flops * static_cast<double>(m_range.size), max_flops, q.n,
+                          v.tile_n, limits.max_workgroup_count[x]);
+        for (const Range& n_range : ranges(q.n, v.tile_n, columns)) {
+          GemmStep step{
+              .groups = {1, 1, word(divide_up(products.size, v.tile_batch) * parts)},
+              .push_constants = {.m = word(m_range.size),
+                                 .n = word(n_range.size),
+                                 .depth = word(depth.size),
+                                 .lda = word(a.ld),
+                                 .ldb = word(b.ld),
+                                 .ldc = word(target.ld),
+                                 .alpha = target.alpha,
+                                 .beta = depth.begin > 0 ? 1.0f : target.beta,
+                                 .base_a = word(a.base + products.begin * a.stride +
+                                                m_range.begin * a.line + depth.begin * a.step),
+                                 .base_b = word(b.base + products.begin * b.stride +
+                                                n_range.begin * b.line + depth.begin * b.step),
+                                 .base_c =
+                                     word(target.base + m_range.begin * target.ld + n_range.begin),
+                                 .stride_a = word(a.stride),
+                                 .stride_b = word(b.stride),
+                                 .stride_c = word(target.stride),
+                                 .step_a = word(a.step),
+                                 .step_b = word(b.step),
+                                 .batch = word(products.size),
+                                 .split_depth =
+                                     word(depths.size() > 1 ? depth.size : split_depth(v, q.k))},
+              .epilogue = epilogue_of(q, placement, products.begin, m_range.begin, n_range.begin),
+              .adds = std::exchange(adds, false)};
+          step.groups[x] = word(divide_up(n_range.size, v.tile_n));
+          step.groups[y] = word(divide_up(m_range.size, v.tile_m));
+          plan.gemms.push_back(step);
+        }
       }
     }
     if (reduced) add_reduce_step(plan, limits, q, placement, products, stored, ld_partial);

@@ -22,6 +22,7 @@ struct GemmStep {
   std::array<std::uint32_t, 3> groups;
   GemmPushConstants push_constants;
   EpiloguePushConstants epilogue;  // used where the signature has an epilogue, without split-K
+  bool adds = false;  // the first that adds to what earlier gemm steps stored: after a barrier
 };
 
 struct ReduceStep {
@@ -31,7 +32,8 @@ struct ReduceStep {
 };
 
 /// Order of execution, with a barrier between the kinds: clearing of partial sums and pack steps,
-/// then gemm steps, then reduce steps. Steps of one kind write disjoint memory. A split-K GEMM
+/// then gemm steps, then reduce steps. Steps of one kind write disjoint memory, but for gemm steps
+/// that add a further range of k (GemmStep::adds). A split-K GEMM
 /// writes partial sums into a workspace, from which reduce steps compute C. Where alpha or k is 0,
 /// nothing is packed and nothing is read from bindings 0 and 1, to which any buffer may be bound.
 /// Where C is empty, there are no steps.
@@ -45,9 +47,10 @@ struct GemmPlan {
 };
 
 /// max_flops bounds one gemm step, so that no dispatch approaches the operating system's GPU
-/// timeout: large problems are cut by the batch, then by rows, then by columns. A step is never
-/// less than one tile. The variant must be legal for the problem, the placement and the sums. With
-/// SumsIn::kWorkspace there are partial sums and reduce steps even where k is not split.
+/// timeout: large problems are cut by the batch, then by rows, then by columns, and a tile along k
+/// where later steps may add to it (may_divide_k). k is also cut where it takes more loop trips
+/// than the driver runs. The variant must be legal for the problem, the placement and the sums.
+/// With SumsIn::kWorkspace there are partial sums and reduce steps even where k is not split.
 GemmPlan plan_gemm(const Variant& v, const DeviceLimits& limits, const Problem& p,
                    const Placement& placement,
                    double max_flops = std::numeric_limits<double>::infinity(),

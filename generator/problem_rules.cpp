@@ -148,19 +148,9 @@ bool panels_fit(const Case& c, Operand operand, LoadPath path) {
   return fits(c, path, kTexelElements, by_expert ? elements / matrices_b(c.p) : elements);
 }
 
-/// Upper bound of the trips of all loops of an invocation, including the checks that end a loop.
-std::int64_t loop_trips(const Variant& v, const Problem& p) {
-  constexpr std::int64_t kEnds = 2;  // of a loop: its last check, and one that a driver may add
-  const std::int64_t tiles = divide_up(split_depth(v, p.k), k_step(v));
-  const bool nested = nests_k_loop(v);
-  const std::int64_t inner = nested ? v.tile_k / v.unroll_k + kEnds : 0;
-  const std::int64_t tail = nested ? 0 : v.unroll_k;
-  // Trips that store fragments to C.
-  const std::int64_t stores =
-      v.family == Family::kMatrix
-          ? std::int64_t{v.subgroup_m} * v.subgroup_n / v.subgroup_size + v.subgroup_m
-          : v.reg_m;
-  return tiles * (1 + inner) + tail + stores + 3 * kEnds;
+/// Of one invocation, over all its loops.
+std::int64_t loop_trips(const Case& c) {
+  return loop_trips(c.v, divide_up(split_depth(c.v, c.p.k), k_step(c.v)));
 }
 
 constexpr std::array kProblemRules = {
@@ -184,11 +174,13 @@ constexpr std::array kProblemRules = {
                 }},
     ProblemRule{"k takes more loop trips than the driver runs",
                 [](const Case& c) {
-                  return c.limits.max_loop_trips == 0 ||
-                         loop_trips(c.v, c.p) <= c.limits.max_loop_trips;
+                  const std::int64_t longest = longest_depth(c.v, c.limits);
+                  return split_depth(c.v, c.p.k) <= longest ||
+                         (longest > 0 &&
+                          may_divide_k(c.v, compiled_signature(signature_of(c.p), c.sums)));
                 },
                 [](const Case& c) {
-                  return fmt::format("{} of {}", loop_trips(c.v, c.p), c.limits.max_loop_trips);
+                  return fmt::format("{} of {}", loop_trips(c), c.limits.max_loop_trips);
                 }},
     ProblemRule{
         "split_k needs a trip of the k loop for each slice of k",
@@ -317,8 +309,7 @@ BoundElements bound_elements(const Variant& v, const Problem& p, const Placement
 std::optional<std::string> illegal_reason(const Variant& v, const DeviceLimits& limits,
                                           const Problem& p, const Placement& placement,
                                           SumsIn sums) {
-  const Signature own = signature_of(p);
-  const Signature compiled = sums == SumsIn::kC ? own : sums_signature(own);
+  const Signature compiled = compiled_signature(signature_of(p), sums);
   if (std::optional<std::string> reason = illegal_reason(v, limits, compiled)) return reason;
   const Case c{v, limits, p, placement, sums};
   for (const ProblemRule& rule : kProblemRules) {

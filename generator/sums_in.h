@@ -23,5 +23,9 @@ inline Signature sums_signature(const Signature& s) {
   plain.types.c = sum_type(plain.types);
   return plain;
 }
+/// The signature that the kernel is compiled for.
+inline Signature compiled_signature(const Signature& s, SumsIn sums) {
+  return sums == SumsIn::kC ? s : sums_signature(s);
+}
 
 }  // namespace rooftile

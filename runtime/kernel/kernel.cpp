@@ -99,7 +99,7 @@ class Meanwhile {
 Kernel::Kernel(std::shared_ptr<Device> device, const Variant& variant, const Signature& signature,
                const ShaderCache& cache, SumsIn sums)
     : device_(std::move(device)), variant_(variant), signature_(signature), sums_(sums) {
-  const Signature compiled = sums == SumsIn::kC ? signature : sums_signature(signature);
+  const Signature compiled = compiled_signature(signature, sums);
   if (const auto reason = illegal_reason(variant, device_->profile().limits, compiled))
     fail(ErrorCode::kUnsupported, "kernel '{}' cannot run on {}: {}", short_name(variant),
          device_->profile().name, *reason);
@@ -195,8 +195,8 @@ KernelSteps Kernel::steps(const GemmPlan& plan, const Operands& operands,
   }
   if (!steps.empty()) steps.emplace_back(BarrierStep{});
   made.first_gemm = steps.size();
-  made.gemms = plan.gemms.size();
   for (const GemmStep& gemm : plan.gemms) {
+    if (gemm.adds) steps.emplace_back(BarrierStep{});
     DispatchStep step{
         .pipeline = &gemm_,
         .bindings = {{workspace.packed_a != nullptr ? workspace.packed_a : operands.a},
@@ -210,6 +210,7 @@ KernelSteps Kernel::steps(const GemmPlan& plan, const Operands& operands,
     if (signature_.grouped) step.bindings.push_back({operands.group_tiles});
     steps.emplace_back(std::move(step));
   }
+  made.gemms = steps.size() - made.first_gemm;
   if (!plan.reduces.empty()) steps.emplace_back(BarrierStep{});
   for (const ReduceStep& reduce : plan.reduces) {
     DispatchStep step{.pipeline = &*reduce_,
@@ -225,7 +226,9 @@ KernelSteps Kernel::steps(const GemmPlan& plan, const Operands& operands,
 std::vector<std::vector<Step>> submissions_of(KernelSteps kernel) {
   std::vector<std::vector<Step>> submissions(1);
   for (std::size_t i = 0; i < kernel.steps.size(); ++i) {
-    if (i > kernel.first_gemm && i < kernel.first_gemm + kernel.gemms) submissions.emplace_back();
+    const bool gemm = i > kernel.first_gemm && i < kernel.first_gemm + kernel.gemms &&
+                      std::holds_alternative<DispatchStep>(kernel.steps[i]);
+    if (gemm) submissions.emplace_back();
     submissions.back().push_back(std::move(kernel.steps[i]));
   }
   return submissions;

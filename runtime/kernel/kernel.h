@@ -56,7 +56,7 @@ struct BoundOperands {
 };
 
 /// Steps of one GEMM in order. Those before the gemm steps pack operands and clear partial sums,
-/// those behind them add partial sums.
+/// those behind them add partial sums. Barriers between gemm steps count as gemm steps.
 struct KernelSteps {
   std::vector<Step> steps;
   std::size_t first_gemm = 0, gemms = 0;
@@ -66,7 +66,8 @@ struct KernelSteps {
 /// the first also packs, the last also adds the partial sums.
 std::vector<std::vector<Step>> submissions_of(KernelSteps kernel);
 
-/// Immutable once built, but for has_run(); thread-safe. Must not outlive its device (which it keeps alive).
+/// Immutable once built, but for has_run(); thread-safe. Must not outlive its device (which it
+/// keeps alive).
 class Kernel {
  public:
   /// Compiles everything that the variant needs, on two threads where that is more than one shader.

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "device_product.h"
+#include "generator/layout.h"
 #include "test_limits.h"
 
 namespace rooftile {
@@ -105,6 +106,7 @@ void compute_edges(const Variant& v) {
           product.p.beta = turn % 2 == 0 ? 0.0f : 0.5f;
           if (turn % 7 == 6) product.last_step = LastStep::kInfinite;
           if (turn % 4 == 3) product.max_flops = 2.0 * v.tile_m * v.tile_n * k;
+          if (turn % 5 == 4) product.max_loop_trips = static_cast<std::uint32_t>(loop_trips(v, 2));
           EXPECT_EQ(difference(kernel, product), "");
           ++turn;
         }

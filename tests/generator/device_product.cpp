@@ -121,8 +121,10 @@ Operands make_operands(const Product& product) {
 }
 
 void run(const ProductKernel& kernel, const Product& product, Operands& x) {
-  const GemmPlan plan = plan_gemm(kernel.variant(), test_device().profile().limits, product.p,
-                                  product.at, product.max_flops);
+  DeviceLimits limits = test_device().profile().limits;
+  if (product.max_loop_trips > 0) limits.max_loop_trips = product.max_loop_trips;
+  const GemmPlan plan =
+      plan_gemm(kernel.variant(), limits, product.p, product.at, product.max_flops);
   const BoundElements bound = bound_elements(kernel.variant(), product.p, product.at);
   const Buffer packed_a_panels = make_buffer(plan.packed_a_elements, std::nanf(""));
   const Buffer packed_b_panels = make_buffer(plan.packed_b_elements, std::nanf(""));
@@ -145,7 +147,8 @@ void run(const ProductKernel& kernel, const Product& product, Operands& x) {
                                  .groups = step.groups});
   }
   steps.push_back(BarrierStep{});
-  for (const GemmStep& step : plan.gemms)
+  for (const GemmStep& step : plan.gemms) {
+    if (step.adds) steps.push_back(BarrierStep{});
     steps.push_back(
         DispatchStep{.pipeline = &kernel.gemm(),
                      .bindings = {plan.packed_a_elements > 0 ? packed_a_range : stored_a_range,
@@ -154,6 +157,7 @@ void run(const ProductKernel& kernel, const Product& product, Operands& x) {
                                                          : range(x.c, bound.c)},
                      .push_constants = bytes_of(step.push_constants),
                      .groups = step.groups});
+  }
   steps.push_back(BarrierStep{});
   for (const ReduceStep& step : plan.reduces)
     steps.push_back(

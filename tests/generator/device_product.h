@@ -45,6 +45,7 @@ struct Product {
   Padding padding = Padding::kNan;
   LastStep last_step = LastStep::kFinite;
   double max_flops = std::numeric_limits<double>::infinity();  // per step
+  std::uint32_t max_loop_trips = 0;  // of a driver that ends loops sooner; 0: the device's
 };
 
 /// A GEMM in buffers with padding: stored rows have pad additional elements, rounded up to the

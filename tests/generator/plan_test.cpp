@@ -8,6 +8,7 @@
 #include <cmath>
 #include <map>
 
+#include "generator/layout.h"
 #include "generator/packed_format.h"
 #include "test_limits.h"
 
@@ -222,6 +223,41 @@ TEST(Plan, CutsRowsBeforeColumns) {
   for (const GemmStep& step : rows.gemms) EXPECT_EQ(step.push_constants.n, 64u);
   const GemmPlan tiles = plan_gemm(register_point(), lavapipe_limits(), p, own_buffers(p), 10239);
   EXPECT_EQ(tiles.gemms.size(), 16u);
+}
+
+TEST(Plan, AddsRangesOfKThatOneDispatchCannotCompute) {
+  Problem p = packed_problem(20, 36, 1000);
+  p.beta = 0.25f;
+  const Variant v = register_point();
+  DeviceLimits limits = lavapipe_limits();
+  limits.max_loop_trips = static_cast<std::uint32_t>(loop_trips(v, 450 / v.unroll_k));
+  const std::int64_t longest = 450 / v.unroll_k * v.unroll_k;
+  const GemmPlan plan = plan_gemm(v, limits, p, own_buffers(p), 2.0 * 1000 * 8 * 36);
+  ASSERT_EQ(plan.gemms.size(), 9u);  // three ranges of k, each in three ranges of rows
+  for (std::size_t i = 0; i < 9; ++i) {
+    const GemmPushConstants& c = plan.gemms[i].push_constants;
+    const auto range = static_cast<std::int64_t>(i / 3), row = static_cast<std::int64_t>(i % 3) * 8;
+    EXPECT_EQ(c.base_a, row * p.lda + range * longest);
+    EXPECT_EQ(c.base_b, range * longest * p.ldb);
+    EXPECT_EQ(c.depth, range < 2 ? longest : 1000 - 2 * longest);
+    EXPECT_EQ(c.split_depth, c.depth);
+    EXPECT_EQ(c.beta, range == 0 ? 0.25f : 1.0f);
+    EXPECT_EQ(plan.gemms[i].adds, i == 3 || i == 6);  // one barrier before each further range
+  }
+}
+
+TEST(Plan, CutsATileAlongKWhereItTakesTooLong) {
+  const Problem p = packed_problem(3, 5, 100'000);
+  const Variant v = register_point();
+  const GemmPlan plan = plan_gemm(v, discrete_limits(), p, own_buffers(p), 2.0 * 3 * 5 * 40'000);
+  ASSERT_EQ(plan.gemms.size(), 3u);
+  EXPECT_EQ(plan.gemms[1].push_constants.depth, 40'000u);
+  // An epilogue must not be applied to a part of a sum.
+  Problem fused = p;
+  fused.epilogue.activation = Activation::kRelu;
+  EXPECT_EQ(
+      plan_gemm(v, discrete_limits(), fused, own_buffers(fused), 2.0 * 3 * 5 * 40'000).gemms.size(),
+      1u);
 }
 
 TEST(PackedFormat, DependsOnTheOperandAlone) {

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 
 #include "core/round.h"
+#include "generator/layout.h"
 #include "test_limits.h"
 
 namespace rooftile {
@@ -303,16 +304,43 @@ TEST(ProblemRules, KnowTheLargestAllocation) {
               HasSubstr("largest allocation"));
 }
 
-TEST(ProblemRules, KnowTheLimitOnLoopTrips) {
+/// "" if the kernel runs 2 x 4 sums of this length, of these types and this epilogue.
+std::string long_sum_reason(const Variant& v, const DeviceLimits& limits, std::int64_t k,
+                            const Types& types = {}, const std::string& epilogue = "") {
+  Problem p = packed_problem(2, 4, k, Transpose::kNo, Transpose::kNo, 1, types);
+  if (!epilogue.empty()) p.epilogue = parse_epilogue(epilogue);
+  return reason_in_own_buffers(v, limits, p);
+}
+
+TEST(ProblemRules, KnowTheLimitOnLoopTripsOfSumsThatCannotBeDivided) {
   const DeviceLimits limits = lavapipe_limits();
-  EXPECT_EQ(reason_in_own_buffers(naive_point(), limits, packed_problem(2, 3, 65500)), "");
-  EXPECT_THAT(reason_in_own_buffers(naive_point(), limits, packed_problem(2, 3, 65536)),
-              HasSubstr("loop trips"));
-  EXPECT_EQ(reason_in_own_buffers(broadcast_point(), limits, packed_problem(2, 3, 8 * 65500)), "");
-  EXPECT_THAT(reason_in_own_buffers(broadcast_point(), limits, packed_problem(2, 3, 8 * 65536)),
-              HasSubstr("loop trips"));
-  EXPECT_EQ(reason_in_own_buffers(naive_point(), discrete_limits(), packed_problem(2, 3, 65536)),
-            "");
+  constexpr Types kHalf = {.a = DataType::kF16, .c = DataType::kF16};
+  const auto is_refused = [](const std::string& reason) {
+    return reason.find("loop trips") != std::string::npos;
+  };
+  // Later dispatches could not add to C without another rounding, or would repeat the epilogue.
+  EXPECT_EQ(long_sum_reason(naive_point(), limits, 65500, kHalf), "");
+  EXPECT_TRUE(is_refused(long_sum_reason(naive_point(), limits, 65536, kHalf)));
+  EXPECT_EQ(long_sum_reason(naive_point(), limits, 65500, {}, "relu"), "");
+  EXPECT_TRUE(is_refused(long_sum_reason(naive_point(), limits, 65536, {}, "relu")));
+  EXPECT_EQ(long_sum_reason(broadcast_point(), limits, 8 * 65500, kHalf), "");
+  EXPECT_TRUE(is_refused(long_sum_reason(broadcast_point(), limits, 8 * 65536, kHalf)));
+  const Variant split = with(register_point(), "split_k", "2");
+  EXPECT_EQ(long_sum_reason(split, limits, 2 * 4 * 65500), "");
+  EXPECT_TRUE(is_refused(long_sum_reason(split, limits, 2 * 4 * 65536)));
+  EXPECT_EQ(long_sum_reason(naive_point(), discrete_limits(), 65536, kHalf), "");
+}
+
+TEST(ProblemRules, DivideSumsOfAnyLengthWhereLaterDispatchesMayAddToC) {
+  DeviceLimits limits = lavapipe_limits();
+  limits.max_storage_buffer_range_bytes = 0xffffffff;
+  EXPECT_EQ(long_sum_reason(naive_point(), limits, 4'000'000), "");
+  EXPECT_EQ(long_sum_reason(broadcast_point(), limits, 4'000'000), "");
+  // Not where not even one trip is left beside the other loops of the kernel.
+  limits.max_loop_trips = static_cast<std::uint32_t>(loop_trips(naive_point(), 1));
+  EXPECT_EQ(long_sum_reason(naive_point(), limits, 4'000), "");
+  --limits.max_loop_trips;
+  EXPECT_THAT(long_sum_reason(naive_point(), limits, 4'000), HasSubstr("loop trips"));
 }
 
 }  // namespace
