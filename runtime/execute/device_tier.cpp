@@ -75,11 +75,24 @@ double DeviceTier::predicted_ns(const Problem& p, std::span<const RankedChoice> 
   return transfers(p, places, rates_).ns() + kernels.front().expected_ns;
 }
 
+bool DeviceTier::is_tuned(const Problem& staged) const {
+  if (!ranking_.has_class(staged)) return false;
+  // Only a driver that limits loops leaves a problem that fits without a kernel of its class: where
+  // the sum is too long and must not be divided (may_divide_k). No kernel takes more trips for a
+  // step of k than this.
+  constexpr std::int64_t kMostTripsOfStep = 8;
+  const std::int64_t most = profile_.limits.max_loop_trips;
+  return most == 0 || staged.k <= most / kMostTripsOfStep || !recently_ranked(staged).empty();
+}
+
 DeviceTier::Route DeviceTier::route(const Problem& p) const {
   if (is_grouped(p)) return resident_route(effective(p));
-  if (ranking_.has_class(p)) return {.means = Means::kTuned, .problem = p};
+  const Route tuned = {.means = Means::kTuned, .problem = p};
+  if (is_tuned(effective(p))) return tuned;
   Route own = {.means = Means::kCertified, .problem = p, .kernels = certified(p)};
-  const auto types = types_before_pass(p, ranking_.classes());
+  const auto types =
+      types_before_pass(p, [this](const Problem& plain) { return is_tuned(effective(plain)); });
+  if (!types && ranking_.has_class(p)) return tuned;  // veto() says why no kernel runs it.
   if (!types) return own.kernels.empty() ? Route{.problem = p} : own;
   Route pass = {.means = Means::kHostPass, .problem = problem_before_pass(p, *types)};
   pass.pass_over = passed_over(p, *types);
@@ -95,7 +108,7 @@ DeviceTier::Route DeviceTier::route(const Problem& p) const {
 }
 
 DeviceTier::Route DeviceTier::resident_route(const Problem& p) const {
-  if (ranking_.has_class(p)) return {.means = Means::kTuned, .problem = p};
+  if (is_tuned(p)) return {.means = Means::kTuned, .problem = p};
   const DeviceLimits& limits = profile_.limits;
   UntunedKernels kernels;
   // No pass over C knows groups.
@@ -112,8 +125,9 @@ DeviceTier::Route DeviceTier::resident_route(const Problem& p) const {
   if (kernels.certified.empty() && is_grouped(p))
     if (auto others = ranking_.ranked(p, own_buffers(p), limits); !others.empty())
       return {.means = Means::kTuned, .problem = p, .kernels = std::move(others)};
-  if (kernels.certified.empty()) return {.problem = p};
-  return {.means = Means::kCertified, .problem = p, .kernels = std::move(kernels.certified)};
+  if (!kernels.certified.empty())
+    return {.means = Means::kCertified, .problem = p, .kernels = std::move(kernels.certified)};
+  return {.means = ranking_.has_class(p) ? Means::kTuned : Means::kNone, .problem = p};
 }
 
 bool DeviceTier::may_certify(const Problem& p) const {
@@ -173,7 +187,7 @@ std::shared_ptr<const Kernel> DeviceTier::kernel(const CandidateRecord& candidat
 }
 
 std::vector<RankedChoice> DeviceTier::ranked_for_resident(const Problem& p) const {
-  if (ranking_.has_class(p)) return recently_ranked(p);
+  if (is_tuned(p)) return recently_ranked(p);
   return resident_route(p).kernels;
 }
 
@@ -186,10 +200,14 @@ DeviceTier::Refusal DeviceTier::veto(const Problem& p) const {
     return {Veto::kDeviceGone, std::move(gone)};
   if (std::string large = does_not_fit(p); !large.empty())
     return {Veto::kDoesNotFit, std::move(large)};
-  if (kernels_.any_failed())
-    if (const auto kernels = ranked(p); !kernels.empty() && kernels_.all_failed(kernels))
-      return {Veto::kNoKernel, fmt::format("every kernel of {} for it has failed: {}",
-                                           profile_.name, kernels_.last_failure())};
+  const Route route = this->route(p);
+  const std::vector<RankedChoice> kernels = ranked(route);
+  if (kernels.empty() && route.means == Means::kTuned)
+    return {Veto::kNoKernel, fmt::format("no kernel of {} runs it: {}", profile_.name,
+                                         ranking_.refusal(effective(route.problem)))};
+  if (!kernels.empty() && all_failed(kernels))
+    return {Veto::kNoKernel, fmt::format("every kernel of {} for it has failed: {}", profile_.name,
+                                         kernels_.last_failure())};
   return {};
 }
 
@@ -422,7 +440,11 @@ DeviceTier::Ran DeviceTier::run_first(const GemmCall& call, std::span<const Rank
       throw;
     } catch (const Error& error) {
       last = error;
-      if (!kernels_.passed_over(*choice.candidate, error)) break;
+      if (error.code() == ErrorCode::kInvalidArgument)
+        break;  // The next kernel would refuse it too.
+      // A kernel that refuses this call still serves others.
+      const bool refuses = error.code() == ErrorCode::kUnsupported;
+      if (!refuses && !kernels_.passed_over(*choice.candidate, error)) break;
     }
   }
   if (last && last->code() == ErrorCode::kOutOfMemory) {

@@ -201,6 +201,8 @@ class DeviceTier {
   void say(const Error& error) noexcept { kernels_.say(error); }
 
  private:
+  /// Whether the class of a staged problem is tuned and has a kernel that is legal for its sizes.
+  bool is_tuned(const Problem& staged) const;
   /// The kernels of a part: the whole's first, where it is legal.
   std::vector<RankedChoice> ranked(const Route& route, const Problem* part_of) const;
   std::vector<RankedChoice> recently_ranked(const Problem& staged) const;

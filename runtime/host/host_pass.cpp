@@ -26,19 +26,14 @@ bool widens_b(const Problem& p, const Types& types) {
 
 }  // namespace
 
-std::optional<Types> types_before_pass(const Problem& p, std::span<const Signature> tuned) {
-  const auto is_tuned = [&](const Types& types, const Epilogue& epilogue) {
-    const Signature wanted = {types, p.trans_a, p.trans_b, epilogue};
-    return std::ranges::find(tuned, wanted) != tuned.end();
-  };
-  if (is_tuned(p.types, compiled_part(p.epilogue))) return std::nullopt;
+std::optional<Types> types_before_pass(const Problem& p,
+                                       const std::function<bool(const Problem&)>& is_tuned) {
   Types same_operands = p.types;
   same_operands.c = sum_type({.a = p.types.a});
   same_operands.f16_sums = false;
-  if (is_tuned(same_operands, {})) return same_operands;
+  if (is_tuned(problem_before_pass(p, same_operands))) return same_operands;
   // Sums of 8-bit integers are exact, and in float32 they are not. An int32 C has no epilogue.
-  if (is_8_bit(p.types.a)) return std::nullopt;
-  if (is_tuned({}, {})) return Types{};
+  if (!is_8_bit(p.types.a) && is_tuned(problem_before_pass(p, {}))) return Types{};
   return std::nullopt;
 }
 

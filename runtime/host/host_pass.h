@@ -3,9 +3,9 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
-#include <span>
 #include <string_view>
 
 #include "generator/signature.h"
@@ -15,9 +15,10 @@ namespace rooftile {
 
 /// Types in which a plain kernel (no epilogue) computes this problem's sums to the problem's own
 /// error bound: its operands as they are with sums in float32 or int32, else widened to float32.
-/// The first of the two that is among the tuned classes with the problem's transposes; nothing when
-/// neither is, or when the problem is of such a class itself.
-std::optional<Types> types_before_pass(const Problem& p, std::span<const Signature> tuned);
+/// The first of the two for whose problem_before_pass() `is_tuned` holds; nothing if it holds for
+/// neither.
+std::optional<Types> types_before_pass(const Problem& p,
+                                       const std::function<bool(const Problem&)>& is_tuned);
 
 /// The same sizes and scalars for that kernel: packed, without epilogue, beta 0.
 Problem problem_before_pass(const Problem& p, const Types& types);

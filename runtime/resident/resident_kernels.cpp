@@ -165,10 +165,11 @@ ResidentProduct ResidentKernels::choose(const ResidentCall& call, std::uint64_t 
   if (auto product = with_packed_experts(search, call)) return *std::move(product);
   const bool is_tuned = ranking_ != nullptr && ranking_->has_class(bound.problem);
   const bool certifies = ranking_ != nullptr && on_demand_ != nullptr && !is_tuned;
-  if (is_tuned) {
-    if (auto product = search.first_of(sources.ranked(*rankings_, limits), Use::kCertified))
-      return *std::move(product);
-  } else if (ranking_ != nullptr) {
+  const std::vector<RankedChoice> tuned =
+      is_tuned ? sources.ranked(*rankings_, limits) : std::vector<RankedChoice>();
+  if (auto product = search.first_of(tuned, Use::kCertified)) return *std::move(product);
+  // Of a tuned class, sums that are too long for the driver's loops may have no kernel but a pass.
+  if (ranking_ != nullptr && tuned.empty()) {
     if (certifies && (is_grouped(p) || await == AwaitCertificate::kYes))
       on_demand_->obtain(*ranking_, bound.problem, bound.placement, limits);
     else if (certifies)

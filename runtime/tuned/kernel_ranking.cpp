@@ -126,6 +126,16 @@ std::optional<double> KernelRanking::measured_ns(const Problem& staged) const {
   return best->kernel_ns + best->pack_ns;
 }
 
+std::string KernelRanking::refusal(const Problem& staged) const {
+  for (const TunedKernel& kernel : tuned_) {
+    if (!same_class(kernel.problem, staged)) continue;
+    const auto reason =
+        illegal_reason(kernel.candidate.variant, limits_, staged, own_buffers(staged));
+    if (reason) return *reason;
+  }
+  return {};
+}
+
 std::vector<RankedChoice> KernelRanking::ranked(const Problem& staged) const {
   return ranked(staged, own_buffers(staged), limits_);
 }

@@ -47,6 +47,9 @@ class KernelRanking {
   /// - kernels of other tuned problems, nearest first by log distance of the sizes;
   /// - the kernel that is legal for everything, unless the portfolio prefers it.
   std::vector<RankedChoice> ranked(const Problem& staged) const;
+  /// Why the first kernel of the problem's class that is not legal for its sizes is not; "" if each
+  /// is legal.
+  std::string refusal(const Problem& staged) const;
   /// Same as above with the given placement of operands, on a device that may support less.
   std::vector<RankedChoice> ranked(const Problem& p, const Placement& placement,
                                    const DeviceLimits& limits) const;

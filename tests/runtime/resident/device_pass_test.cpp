@@ -108,6 +108,24 @@ TEST_F(DevicePassTest, AlphaZeroAndDepthZeroReadNeitherAnorB) {
   expect_pass(p);
 }
 
+// The driver's loops end before such a sum does: the plain kernel adds ranges of k, the fused one
+// cannot.
+TEST_F(DevicePassTest, SumsThatAreTooLongForATunedKernelThatFusesAreRight) {
+  Problem p = problem("bias_column+relu");
+  p.k = 600'001;
+  p.lda = p.ldb = p.k + 3;
+  if (device_.limits.max_loop_trips == 0) return;
+  open_deterministic();
+  expect_pass(p);
+  write_test_database(folder_ / fmt::format("{}.db", databases_ + 1), device_, {best_});
+  open_deterministic({}, compiled_part(p.epilogue));
+  expect_pass(p);
+  p.k = 65;
+  Product fused(p);
+  EXPECT_EQ(prepared(fused, operands_of(fused, 4)).workspace_bytes, 0u);
+  expect_right(fused, 4);
+}
+
 // Equal bits show that C is rounded once: a plain kernel with a half-precision C would also round
 // before the epilogue.
 TEST_F(DevicePassTest, GivesTheBitsOfTheKernelThatFusesTheEpilogue) {
