@@ -4,8 +4,10 @@
 #include <utility>
 
 #include "core/error.h"
+#include "core/round.h"
 #include "generator/emit_rows.h"
 #include "runtime/device/push_constants.h"
+#include "runtime/resident/loop_trips.h"
 #include "runtime/resident/row_binder.h"
 
 namespace rooftile {
@@ -64,7 +66,11 @@ RowOperation top_k_operation(const TopKCall& call, std::shared_ptr<const Pipelin
   constants.base_columns = binder.write("experts", call.chosen_columns, chosen);
   constants.base_weights = binder.write("weights", call.weights, chosen);
   if (call.rows == 0) return {};
-  return binder.finish(std::move(top_k), bytes_of_block(constants), {row_groups(call.rows), 1, 1});
+  const std::array<std::uint32_t, 3> groups = {row_groups(call.rows), 1, 1};
+  const double pass = loop_of(divide_up(call.columns, kRowsLocalSize)) + loop_of(kRowsLocalSize);
+  const double row_trips = loop_of(call.chosen, pass) + pass + 2 * loop_of(call.chosen);
+  check_loop_trips("top_k", loop_of(divide_up(call.rows, groups[0]), row_trips), limits);
+  return binder.finish(std::move(top_k), bytes_of_block(constants), groups);
 }
 
 RowOperation group_tokens_operation(const GroupTokensCall& call,
@@ -88,8 +94,12 @@ RowOperation group_tokens_operation(const GroupTokensCall& call,
   constants.base_sources = binder.write("sources", list(call.sources, count), {1, count});
   constants.base_places = binder.write("places", call.places, pairs);
   constants.base_status = bind_status(binder, call.status, constants.has_status);
-  RowOperation made = binder.finish(std::move(group_tokens), bytes_of_block(constants),
-                                    {row_groups(call.experts + 1), 1, 1});
+  const std::array<std::uint32_t, 3> groups = {row_groups(call.experts + 1), 1, 1};
+  const double expert_trips =
+      2 * loop_of(divide_up(count, kRowsLocalSize)) + loop_of(kRowsLocalSize);
+  check_loop_trips("group_tokens", loop_of(divide_up(call.experts + 1, groups[0]), expert_trips),
+                   limits);
+  RowOperation made = binder.finish(std::move(group_tokens), bytes_of_block(constants), groups);
   // Each expert's workgroup passes over all pairs; the operands' bytes count one pass.
   made.expected_ns += static_cast<double>(call.experts) * static_cast<double>(count);
   return made;
@@ -111,8 +121,14 @@ RowOperation gather_operation(const GatherCall& call, std::shared_ptr<const Pipe
   constants.base_y = binder.write("y", call.y, {call.rows, call.columns});
   constants.base_status = bind_status(binder, call.status, constants.has_status);
   if (call.status.memory == nullptr && (call.rows == 0 || call.columns == 0)) return {};
-  return binder.finish(std::move(gather), bytes_of_block(constants),
-                       {column_groups(call.columns), row_groups(call.rows), 1});
+  const std::array<std::uint32_t, 3> groups = {column_groups(call.columns), row_groups(call.rows),
+                                               1};
+  check_loop_trips("gather",
+                   loop_of(divide_up(call.rows, groups[1]),
+                           loop_of(divide_up(call.columns, groups[0] * kRowsLocalSize))) +
+                       loop_of(divide_up(call.rows, kRowsLocalSize)),
+                   limits);
+  return binder.finish(std::move(gather), bytes_of_block(constants), groups);
 }
 
 RowOperation combine_operation(const CombineCall& call, std::shared_ptr<const Pipeline> combine,
@@ -142,8 +158,15 @@ RowOperation combine_operation(const CombineCall& call, std::shared_ptr<const Pi
   constants.base_y = binder.write("y", call.y, result);
   constants.base_status = bind_status(binder, call.status, constants.has_status);
   if (call.status.memory == nullptr && (call.tokens == 0 || call.columns == 0)) return {};
-  return binder.finish(std::move(combine), bytes_of_block(constants),
-                       {column_groups(call.columns), row_groups(call.tokens), 1});
+  const std::array<std::uint32_t, 3> groups = {column_groups(call.columns), row_groups(call.tokens),
+                                               1};
+  check_loop_trips(
+      "combine",
+      loop_of(divide_up(call.tokens, groups[1]),
+              loop_of(divide_up(call.columns, groups[0] * kRowsLocalSize), loop_of(call.chosen))) +
+          loop_of(divide_up(call.tokens * call.chosen, kRowsLocalSize)),
+      limits);
+  return binder.finish(std::move(combine), bytes_of_block(constants), groups);
 }
 
 }  // namespace rooftile

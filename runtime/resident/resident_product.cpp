@@ -9,6 +9,7 @@
 #include "core/quantized.h"
 #include "core/round.h"
 #include "generator/layout.h"
+#include "runtime/resident/loop_trips.h"
 
 namespace rooftile {
 namespace {
@@ -148,6 +149,8 @@ ResidentProduct::ResidentProduct(std::shared_ptr<Device> device,
                 .packed_b_bytes = float_bytes(plan_.packed_b_elements),
                 .parts_bytes = float_bytes(plan_.part_elements)};
   if (bound_.call.groups != nullptr && bound_.call.groups->on_device()) {
+    check_loop_trips("making the list of tiles of groups", loop_of(1, loop_of(p.grouping.groups)),
+                     device_->profile().limits);
     workspace_.tiles_bytes = static_cast<std::uint64_t>(tiles_) * sizeof(GroupTile);
     workspace_.status_bytes = kStatusBytes;
   }

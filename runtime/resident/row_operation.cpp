@@ -5,8 +5,10 @@
 #include <utility>
 
 #include "core/error.h"
+#include "core/round.h"
 #include "generator/emit_rows.h"
 #include "runtime/device/push_constants.h"
+#include "runtime/resident/loop_trips.h"
 
 namespace rooftile {
 namespace {
@@ -44,8 +46,14 @@ RowOperation softmax_operation(const SoftmaxCall& call, std::shared_ptr<const Pi
   constants.base_x = binder.read_by_element("x", call.x, shape);
   constants.base_y = binder.write("y", call.y, shape);
   if (call.rows == 0 || call.columns == 0) return {};
-  return binder.finish(std::move(softmax), bytes_of_block(constants),
-                       {row_groups(call.rows), 1, row_groups(call.batch)});
+  const std::array<std::uint32_t, 3> groups = {row_groups(call.rows), 1, row_groups(call.batch)};
+  const double row_trips =
+      2 * (loop_of(divide_up(call.columns, kRowsLocalSize)) + loop_of(kRowsLocalSize));
+  check_loop_trips("softmax",
+                   loop_of(divide_up(call.batch, groups[2]),
+                           loop_of(divide_up(call.rows, groups[0]), row_trips)),
+                   limits);
+  return binder.finish(std::move(softmax), bytes_of_block(constants), groups);
 }
 
 RowOperation multiply_operation(const MultiplyCall& call, std::shared_ptr<const Pipeline> multiply,
@@ -62,8 +70,13 @@ RowOperation multiply_operation(const MultiplyCall& call, std::shared_ptr<const 
   constants.base_y = binder.read_by_element("y", call.y, shape);
   constants.base_z = binder.write("z", call.z, shape);
   if (call.rows == 0 || call.columns == 0) return {};
-  return binder.finish(std::move(multiply), bytes_of_block(constants),
-                       {column_groups(call.columns), row_groups(call.rows), 1});
+  const std::array<std::uint32_t, 3> groups = {column_groups(call.columns), row_groups(call.rows),
+                                               1};
+  check_loop_trips("multiply",
+                   loop_of(divide_up(call.rows, groups[1]),
+                           loop_of(divide_up(call.columns, groups[0] * kRowsLocalSize))),
+                   limits);
+  return binder.finish(std::move(multiply), bytes_of_block(constants), groups);
 }
 
 }  // namespace rooftile

@@ -91,6 +91,24 @@ TEST_F(ExpertsTest, TopKChoosesTheLargestValuesAndTheirSoftmax) {
   }
 }
 
+// Lavapipe leaves the loops of an invocation after 65535 trips in all, without reporting it.
+TEST_F(ExpertsTest, ManyOfManyColumnsAreChosenRightOrRefused) {
+  for (const std::int64_t columns : {50'003, 128'256}) {
+    const rooftile_top_k_args args = top_k_args(1, columns, 64);
+    const std::vector<float> x = random_values(static_cast<std::size_t>(args.ld_x), 20);
+    if (device_.limits.max_loop_trips > 0 && columns > 65'535) {
+      EXPECT_EQ(rooftile_list_top_k(list_, &args, put(x, 0, 4), unwritten(65), unwritten(67)),
+                ROOFTILE_UNSUPPORTED);
+      EXPECT_THAT(rooftile_last_error(), testing::HasSubstr("loop trips"));
+      continue;
+    }
+    top_k(args, x);
+    const std::vector<ChosenColumn> choice = top_k_of(x.data(), columns, 64);
+    const Integers experts = integers(experts_, 64);
+    for (std::size_t i = 0; i < 64; ++i) ASSERT_EQ(experts[i], choice[i].column) << i;
+  }
+}
+
 TEST_F(ExpertsTest, TopKOfValuesThatAreNotFinite) {
   const rooftile_top_k_args args = top_k_args(5, 4, 3);
   const std::vector<float> x = {1,     kNan,  2,     3,     0, 0,  // NaN comes first

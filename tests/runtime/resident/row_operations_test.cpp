@@ -106,6 +106,30 @@ TEST_F(RowOperationsTest, SoftmaxOfLargeValuesDoesNotOverflow) {
   EXPECT_THAT(download(place, 4), ::testing::ElementsAre(0.5f, 0.0f, 0.5f, 0.0f));
 }
 
+// Lavapipe leaves the loops of an invocation after 65535 trips in all, without reporting it.
+TEST_F(RowOperationsTest, SoftmaxOfALongRowIsRightOrRefused) {
+  for (const std::int64_t columns : {1'000'003, 3'000'001}) {
+    const rooftile_softmax_args args = {.struct_size = sizeof args,
+                                        .rows = 1,
+                                        .columns = columns,
+                                        .batch = 1,
+                                        .ld_x = columns,
+                                        .ld_y = columns,
+                                        .scale = 1};
+    const std::vector<float> x = random_values(static_cast<std::size_t>(columns), 3);
+    const rooftile_place place = put(x, 0, 4);
+    start_new_list();
+    if (device_.limits.max_loop_trips > 0 && columns > 2'000'000) {
+      EXPECT_EQ(rooftile_list_softmax(list_, &args, place, place), ROOFTILE_UNSUPPORTED);
+      EXPECT_THAT(rooftile_last_error(), HasSubstr("loop trips"));
+      continue;
+    }
+    ok(rooftile_list_softmax(list_, &args, place, place));
+    run();
+    expect_softmax(args, x, download(place, x.size()), x);
+  }
+}
+
 TEST_F(RowOperationsTest, MultiplyIsRightWithEveryActivationAndInPlace) {
   for (int activation = 0; activation <= ROOFTILE_SILU; ++activation) {
     const rooftile_multiply_args args = {.struct_size = sizeof args,
