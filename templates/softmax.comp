@@ -1,7 +1,9 @@
 #version 450
 // y := softmax(scale * x) of each row of float32 matrices. A workgroup computes a row: each
 // invocation passes over its columns once for the largest value and the sum, all invocations combine
-// these, and a second pass writes y, which may be x.
+// these, and a second pass writes y, which may be x. A row in which a scaled value is NaN or
+// +infinity, or in which all are -infinity, becomes NaN on every driver.
+#extension GL_GOOGLE_include_directive : enable
 
 #ifndef LOCAL_SIZE
 #define LOCAL_SIZE 64
@@ -22,31 +24,44 @@ layout(push_constant) uniform Softmax {
 layout(binding = 0, std430) readonly buffer X { float x[]; };
 layout(binding = 1, std430) buffer Y { float y[]; };
 
-shared vec2 partials[LOCAL_SIZE];  // largest value, sum of exp(value - largest)
+#include "common/exponentials.glsl"
 
-#define LOWEST uintBitsToFloat(0xff800000u)  // -infinity
+// Of finite values: the largest, and the sum of exp(value - largest). A sum below 0: the row is NaN.
+shared vec2 partials[LOCAL_SIZE];
+
+#define LOWEST uintBitsToFloat(0xff7fffffu)  // the lowest finite number
+#define MINUS_INFINITY 0xff800000u
 
 void softmax_row(uint in_row, uint out_row, uint used) {
   const uint lane = gl_LocalInvocationID.x;
   float largest = LOWEST, sum = 0.0;
+  bool is_nan = false;
   for (uint j = lane; j < used; j += LOCAL_SIZE) {
     const float value = scale * x[in_row + j];
-    if (value > largest) {
-      sum = sum * exp(largest - value) + 1.0;
+    if (!is_finite(value)) {
+      is_nan = is_nan || floatBitsToUint(value) != MINUS_INFINITY;
+    } else if (value > largest) {
+      sum = sum * exp_below(largest - value) + 1.0;
       largest = value;
-    } else if (value != LOWEST) {
-      sum += exp(value - largest);
+    } else {
+      sum += exp_below(value - largest);
     }
   }
   barrier();  // The partials of the row before were read.
-  partials[lane] = vec2(largest, sum);
+  partials[lane] = vec2(largest, is_nan ? -1.0 : sum);
   barrier();
   float row_largest = LOWEST, row_sum = 0.0;
   for (uint i = 0; i < LOCAL_SIZE; ++i) row_largest = max(row_largest, partials[i].x);
-  for (uint i = 0; i < LOCAL_SIZE; ++i)
-    if (partials[i].x != LOWEST) row_sum += partials[i].y * exp(partials[i].x - row_largest);
-  for (uint j = lane; j < columns; j += LOCAL_SIZE)
-    y[out_row + j] = j < used ? exp(scale * x[in_row + j] - row_largest) / row_sum : 0.0;
+  for (uint i = 0; i < LOCAL_SIZE; ++i) {
+    is_nan = is_nan || partials[i].y < 0.0;
+    row_sum += partials[i].y * exp_below(partials[i].x - row_largest);
+  }
+  is_nan = is_nan || row_sum == 0.0;  // no finite value
+  for (uint j = lane; j < columns; j += LOCAL_SIZE) {
+    const float weight =
+        is_nan ? NOT_A_NUMBER : exp_below(scale * x[in_row + j] - row_largest) / row_sum;
+    y[out_row + j] = j < used ? weight : 0.0;
+  }
 }
 
 void main() {

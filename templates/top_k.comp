@@ -3,6 +3,7 @@
 // workgroup chooses for a row: in each round its invocations find the largest value behind the one
 // chosen last. Values are compared as integers, so that equal ones are taken by their columns and
 // NaN, the largest, is an order on every driver.
+#extension GL_GOOGLE_include_directive : enable
 
 #ifndef LOCAL_SIZE
 #define LOCAL_SIZE 64
@@ -26,6 +27,8 @@ layout(binding = 2, std430) writeonly buffer Weights { float weights[]; };
 #define MOST_CHOSEN 64
 #define NO_COLUMN 0xffffffffu
 
+#include "common/exponentials.glsl"
+
 shared uvec2 partials[LOCAL_SIZE];  // key, column
 shared float values[MOST_CHOSEN];
 shared float sums[LOCAL_SIZE];
@@ -47,7 +50,7 @@ bool before(uvec2 a, uvec2 b) {
 float sum_of_all(uint row) {
   float own = 0.0;
   for (uint j = gl_LocalInvocationID.x; j < columns; j += LOCAL_SIZE)
-    own += exp(uintBitsToFloat(x[base_x + row * ld_x + j]) - values[0]);
+    own += exp_below(uintBitsToFloat(x[base_x + row * ld_x + j]) - values[0]);
   sums[gl_LocalInvocationID.x] = own;
   barrier();
   float sum = 0.0;
@@ -78,15 +81,15 @@ void choose(uint row) {
   }
   barrier();
   // Without a finite largest value the weights are NaN, which is not left to the driver's exp.
-  const bool finite = (floatBitsToUint(values[0]) & 0x7f800000u) != 0x7f800000u;
+  const bool finite = is_finite(values[0]);
   float sum = 0.0;
   if (weights_of_all != 0)
     sum = sum_of_all(row);
   else
-    for (uint i = 0; i < chosen; ++i) sum += exp(values[i] - values[0]);
+    for (uint i = 0; i < chosen; ++i) sum += exp_below(values[i] - values[0]);
   for (uint i = lane; i < chosen; i += LOCAL_SIZE)
     weights[base_weights + row * ld_weights + i] =
-        finite ? exp(values[i] - values[0]) / sum : uintBitsToFloat(0x7fc00000u);
+        finite ? exp_below(values[i] - values[0]) / sum : NOT_A_NUMBER;
 }
 
 void main() {

@@ -45,7 +45,7 @@ typedef struct rooftile_top_k_args {
 /// also the softmax of the whole row, made to add up to 1; or, with weights_of_all, this softmax as
 /// it is. NaN counts as larger than every number.
 /// The experts are therefore always distinct columns; the weights of a row are NaN if its largest
-/// value is NaN or infinite.
+/// value is NaN or infinite, and that of -infinity is 0 otherwise.
 ROOFTILE_API rooftile_status rooftile_list_top_k(rooftile_list* list,
                                                  const rooftile_top_k_args* args, rooftile_place x,
                                                  rooftile_place experts, rooftile_place weights);

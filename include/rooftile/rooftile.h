@@ -198,6 +198,8 @@ typedef enum rooftile_bias {
   ROOFTILE_BIAS_COLUMN = 2  ///< n values, one for each column of C.
 } rooftile_bias;
 
+/// NaN stays NaN. Infinities become what the formulas give in NumPy: GELU and SiLU of -infinity
+/// are NaN.
 typedef enum rooftile_activation {
   ROOFTILE_ACTIVATION_NONE = 0,
   ROOFTILE_RELU = 1,
@@ -222,7 +224,9 @@ typedef struct rooftile_epilogue {
   /// Stored like C, with a leading dimension and a batch stride of its own.
   const float* residual;
   int64_t ld_residual, stride_residual;
-  int clamp;  ///< If not 0, results are limited to the range from low to high.
+  /// If not 0, results are limited to the range from low to high, neither of which is NaN; NaN
+  /// stays NaN.
+  int clamp;
   float low, high;
 } rooftile_epilogue;
 

@@ -18,8 +18,9 @@ extern "C" {
 
 /// Softmax of each row of `batch` matrices: y[i][j] := exp(scale * x[i][j]) / sum, where sum is
 /// that of exp(scale * x[i][l]) over the columns l that row i uses. The largest value is subtracted
-/// first, so that nothing overflows. A row in which a value is NaN or +infinity, or in which all
-/// are -infinity, becomes NaN in part or as a whole.
+/// first, so that the sum does not overflow. On every driver, as in NumPy, SciPy and PyTorch:
+/// -infinity beside a number becomes 0; a row in which the columns that it uses hold a
+/// scale * x (in float32) that is NaN or +infinity, or -infinity only, becomes NaN in all of them.
 typedef struct rooftile_softmax_args {
   size_t struct_size;          ///< Set by the caller to sizeof(rooftile_softmax_args).
   int64_t rows, columns;       ///< Of a matrix, from 0 to 2^30.
@@ -44,7 +45,7 @@ ROOFTILE_API rooftile_status rooftile_list_softmax(rooftile_list* list,
                                                    rooftile_place x, rooftile_place y);
 
 /// Product of two matrices element by element: z[i][j] := activation(x[i][j]) * y[i][j], as in a
-/// gated MLP.
+/// gated MLP. NaN and infinity become what rooftile_activation says.
 typedef struct rooftile_multiply_args {
   size_t struct_size;        ///< Set by the caller to sizeof(rooftile_multiply_args).
   int64_t rows, columns;     ///< At least 0.

@@ -12,6 +12,13 @@ namespace rooftile {
 
 using namespace row_check;
 
+namespace {
+
+constexpr float kInfinity = std::numeric_limits<float>::infinity(),
+                kNan = std::numeric_limits<float>::quiet_NaN();
+
+}  // namespace
+
 std::shared_ptr<const Pipeline> compiled(Device& device, const Shader& shader,
                                          const ShaderCache& cache) {
   return std::make_shared<Pipeline>(device.create_pipeline(cache.spirv(shader), shader.interface));
@@ -48,6 +55,12 @@ void check_softmax(std::shared_ptr<Device> device, const ShaderCache& cache) {
                          kOffset, kLdX, kRows * kLdX},
                     y = {random_memory(*device, kOffset + kBatch * kRows * kLdY, 1, random),
                          kOffset, kLdY, kRows * kLdY};
+  // In the first matrix only: -infinity beside numbers and without, NaN, and infinity.
+  auto* const values = static_cast<float*>(x.memory->buffer.mapped());
+  values[at(x, 0, 7)] = values[at(x, 0, 70)] = -kInfinity;
+  std::fill_n(values + at(x, 1, 0), kColumns, -kInfinity);
+  values[at(x, 2, 70)] = kNan;
+  values[at(x, 3, 7)] = kInfinity;
   const std::vector<float> in = values_of<float>(*x.memory);
   std::vector<float> outside = values_of<float>(*y.memory);
   run(*device,
@@ -64,7 +77,7 @@ void check_softmax(std::shared_ptr<Device> device, const ShaderCache& cache) {
   for (std::int64_t b = 0; b < kBatch; ++b)
     for (std::int64_t row = 0; row < kRows; ++row) {
       const float* const from = in.data() + x.offset + b * x.stride + row * kLdX;
-      const std::int64_t at = y.offset + b * y.stride + row * kLdY,
+      const std::int64_t first = y.offset + b * y.stride + row * kLdY,
                          used = std::min(kColumns, row + kPast + 1);
       double largest = -std::numeric_limits<double>::infinity(), sum = 0;
       for (std::int64_t j = 0; j < used; ++j) largest = std::max(largest, double{kScale} * from[j]);
@@ -72,8 +85,9 @@ void check_softmax(std::shared_ptr<Device> device, const ShaderCache& cache) {
       for (std::int64_t j = 0; j < kColumns; ++j) {
         const double value = double{kScale} * from[j],
                      exact = j < used ? std::exp(value - largest) / sum : 0;
-        const auto i = static_cast<std::size_t>(at + j);
-        expect(out[i], exact, j < used ? softmax_bound(value, largest, used, exact) : 0, "softmax");
+        const auto i = static_cast<std::size_t>(first + j);
+        const bool is_sum = j < used && std::isfinite(value);
+        expect(out[i], exact, is_sum ? softmax_bound(value, largest, used, exact) : 0, "softmax");
         outside[i] = out[i];
       }
     }
@@ -89,6 +103,10 @@ void check_multiply(std::shared_ptr<Device> device, Activation activation,
     return random_matrix(*device, kRows, ld, 4, random);
   };
   const RowMatrices x = matrices(kLdX), y = matrices(kLdY), z = matrices(kLdZ);
+  auto* const values = static_cast<float*>(x.memory->buffer.mapped());
+  values[at(x, 0, 3)] = kNan;
+  values[at(x, 1, 5)] = kInfinity;
+  values[at(x, 2, 0)] = -kInfinity;
   const std::vector<float> in_x = values_of<float>(*x.memory), in_y = values_of<float>(*y.memory);
   std::vector<float> outside = values_of<float>(*z.memory);
   run(*device,

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <cstring>
 #include <memory>
 #include <vector>
 
@@ -38,12 +39,13 @@ std::vector<T> values_of(const DeviceMemory& memory) {
 
 void run(Device& device, const RowOperation& operation);
 
-/// Throw kInternal, naming the shader, for an element beyond its bound, and for any other byte that
-/// has changed.
+/// Throw kInternal, naming the shader, for an element beyond its bound, where NaN is right for NaN
+/// and infinity for its equal only, and for any other byte that has changed.
 void expect(double got, double expected, double bound, const char* what);
 template <typename T>
 void expect_unchanged(const std::vector<T>& before, const std::vector<T>& after, const char* what) {
-  if (before != after)
+  // NaN is not equal to itself.
+  if (std::memcmp(before.data(), after.data(), after.size() * sizeof(T)) != 0)
     fail(ErrorCode::kInternal, "the shader of {} writes outside of its result", what);
 }
 

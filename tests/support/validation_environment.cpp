@@ -1,4 +1,5 @@
-// Enables the validation layer for the whole test program, which fails for each of its messages.
+// Enables the validation layer for the whole test program, which fails for each of its messages,
+// unless ROOFTILE_VALIDATION is set.
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -10,7 +11,7 @@ namespace {
 
 class Validation : public testing::Environment {
  public:
-  void SetUp() override { ::setenv("ROOFTILE_VALIDATION", "1", 1); }
+  void SetUp() override { ::setenv("ROOFTILE_VALIDATION", "1", 0); }
   void TearDown() override {
     for (const std::string& message : validation_messages()) ADD_FAILURE() << message;
   }

@@ -110,25 +110,29 @@ TEST_F(ExpertsTest, ManyOfManyColumnsAreChosenRightOrRefused) {
 }
 
 TEST_F(ExpertsTest, TopKOfValuesThatAreNotFinite) {
-  const rooftile_top_k_args args = top_k_args(5, 4, 3);
+  rooftile_top_k_args args = top_k_args(5, 4, 3);
   const std::vector<float> x = {1,     kNan,  2,     3,     0, 0,  // NaN comes first
                                 -kInf, -kInf, -kInf, -kInf, 0, 0,  //
                                 kInf,  1,     -kNan, kInf,  0, 0,  //
                                 -kInf, 5,     -kInf, 5,     0, 0,  // the finite ones share all
                                 -0.0f, 0.0f,  -0.0f, 0.0f,  0, 0};
-  top_k(args, x);
-  EXPECT_THAT(integers(experts_, 20), ElementsAre(1, 3, 2, kUnwritten,  //
-                                                  0, 1, 2, kUnwritten,  //
-                                                  2, 0, 3, kUnwritten,  //
-                                                  1, 3, 0, kUnwritten,  //
-                                                  0, 1, 2, kUnwritten));
-  const std::vector<float> weights = download(weights_, 5 * 6);
-  for (const std::size_t row : {0u, 1u, 2u})
-    for (std::size_t i = 0; i < 3; ++i) EXPECT_TRUE(std::isnan(weights[row * 6 + i])) << row;
-  EXPECT_EQ(std::vector<float>(weights.begin() + 18, weights.begin() + 21),
-            (std::vector<float>{0.5f, 0.5f, 0.0f}));
-  for (std::size_t i = 24; i < 27; ++i)
-    EXPECT_NEAR(weights[i], 1.0 / 3, weight_bound(0, 3, 1.0 / 3));
+  for (const int weights_of_all : {0, 1}) {
+    args.weights_of_all = weights_of_all;
+    top_k(args, x);
+    EXPECT_THAT(integers(experts_, 20), ElementsAre(1, 3, 2, kUnwritten,  //
+                                                    0, 1, 2, kUnwritten,  //
+                                                    2, 0, 3, kUnwritten,  //
+                                                    1, 3, 0, kUnwritten,  //
+                                                    0, 1, 2, kUnwritten));
+    const std::vector<float> weights = download(weights_, 5 * 6);
+    for (const std::size_t row : {0u, 1u, 2u})
+      for (std::size_t i = 0; i < 3; ++i) EXPECT_TRUE(std::isnan(weights[row * 6 + i])) << row;
+    EXPECT_EQ(std::vector<float>(weights.begin() + 18, weights.begin() + 21),
+              (std::vector<float>{0.5f, 0.5f, 0.0f}));
+    const int terms = weights_of_all == 0 ? 3 : 4;
+    for (std::size_t i = 24; i < 27; ++i)
+      EXPECT_NEAR(weights[i], 1.0 / terms, weight_bound(0, terms, 1.0 / terms));
+  }
 }
 
 struct Grouped {

@@ -2,6 +2,7 @@
 #include <rooftile/rows.h>
 
 #include <cmath>
+#include <cstring>
 #include <limits>
 
 #include "runtime/resident/row_check.h"
@@ -12,15 +13,16 @@ namespace {
 
 using ::testing::HasSubstr;
 
-constexpr float kInfinity = std::numeric_limits<float>::infinity();
+constexpr float kInfinity = std::numeric_limits<float>::infinity(),
+                kNan = std::numeric_limits<float>::quiet_NaN();
 constexpr float kCanaryValue = -7.25f;
 
 class RowOperationsTest : public RowListTest {};
 
-/// Expects y to be the softmax of x, and everything between its rows to be unchanged.
+/// Expects y to be the softmax of x, NaN included, and everything between its rows to be unchanged.
 void expect_softmax(const rooftile_softmax_args& args, const std::vector<float>& x,
                     const std::vector<float>& y, const std::vector<float>& y_before) {
-  std::vector<float> outside = y_before;
+  std::vector<float> outside = y;
   for (std::int64_t b = 0; b < args.batch; ++b)
     for (std::int64_t i = 0; i < args.rows; ++i) {
       const float* const from = x.data() + b * args.stride_x + i * args.ld_x;
@@ -36,14 +38,16 @@ void expect_softmax(const rooftile_softmax_args& args, const std::vector<float>&
         const auto at = static_cast<std::size_t>(b * args.stride_y + i * args.ld_y + j);
         const double value = double{args.scale} * from[j],
                      exact = j < used ? std::exp(value - largest) / sum : 0;
-        ASSERT_LE(std::abs(y[at] - exact),
-                  j < used && std::isfinite(value) ? softmax_bound(value, largest, used, exact) : 0)
+        const double bound =
+            j < used && std::isfinite(value) ? softmax_bound(value, largest, used, exact) : 0;
+        ASSERT_TRUE(std::isnan(exact) ? std::isnan(y[at]) : std::abs(y[at] - exact) <= bound)
             << "matrix " << b << ", row " << i << ", column " << j << ": " << y[at]
             << " instead of " << exact;
-        outside[at] = y[at];
+        outside[at] = y_before[at];
       }
     }
-  EXPECT_EQ(outside, y);
+  // NaN is not equal to itself.
+  EXPECT_EQ(std::memcmp(outside.data(), y_before.data(), y.size() * sizeof y[0]), 0);
 }
 
 TEST_F(RowOperationsTest, SoftmaxIsRightAtEveryWidthAroundTheWorkgroup) {
@@ -127,6 +131,93 @@ TEST_F(RowOperationsTest, SoftmaxOfALongRowIsRightOrRefused) {
     ok(rooftile_list_softmax(list_, &args, place, place));
     run();
     expect_softmax(args, x, download(place, x.size()), x);
+  }
+}
+
+TEST_F(RowOperationsTest, SoftmaxOfARowIsNanWithNanOrInfinityOrWithoutAnyNumber) {
+  // As in NumPy, on every driver. The planted columns belong to different invocations, to the same
+  // one (3 and 67), and to what the mask hides.
+  constexpr std::int64_t kColumns = 131, kRows = 9;
+  std::vector<float> x = random_values(kRows * kColumns, 4);
+  const auto row = [&](std::int64_t i) { return x.begin() + i * kColumns; };
+  std::fill_n(row(0), kColumns, -kInfinity);
+  row(1)[67] = kNan;
+  std::fill_n(row(2), kColumns, -kInfinity);
+  row(2)[5] = kNan;
+  row(3)[3] = kInfinity;
+  row(4)[0] = row(4)[3] = row(4)[130] = -kInfinity;
+  row(5)[3] = -kInfinity, row(5)[67] = kInfinity;
+  std::fill_n(row(6), kColumns, kInfinity);
+  row(7)[130] = kNan, row(7)[129] = kInfinity, row(7)[128] = -kInfinity;
+  std::fill_n(row(8), kColumns, -kInfinity);
+  row(8)[70] = -2;
+  for (const float scale : {1.0f, -0.5f, 0.0f, kNan})
+    for (const std::int64_t causal : {0, 1}) {
+      const rooftile_softmax_args args = {.struct_size = sizeof args,
+                                          .rows = kRows,
+                                          .columns = kColumns,
+                                          .batch = 1,
+                                          .ld_x = kColumns,
+                                          .ld_y = kColumns,
+                                          .causal = causal,
+                                          .causal_offset = 119,  // rows 0 to 8 use 120 to 128
+                                          .scale = scale};
+      const rooftile_place place = put(x, 0, 4);
+      ok(rooftile_list_softmax(list_, &args, place, place));
+      run();
+      SCOPED_TRACE(fmt::format("scale {}, causal {}", scale, causal));
+      expect_softmax(args, x, download(place, x.size()), x);
+      start_new_list();
+    }
+}
+
+TEST_F(RowOperationsTest, SoftmaxOfAProductBeyondFloat32IsNan) {
+  const std::vector<float> x = {1, 3e38f, 2, 3};
+  const rooftile_softmax_args args = {.struct_size = sizeof args,
+                                      .rows = 1,
+                                      .columns = 4,
+                                      .batch = 1,
+                                      .ld_x = 4,
+                                      .ld_y = 4,
+                                      .scale = 2};
+  const rooftile_place place = put(x, 0, 4);
+  ok(rooftile_list_softmax(list_, &args, place, place));
+  run();
+  for (const float y : download(place, 4)) EXPECT_TRUE(std::isnan(y)) << y;
+}
+
+TEST_F(RowOperationsTest, MultiplyKeepsWhatTheActivationsFormulasGiveForNanInfinityAndExtremes) {
+  const std::vector<float> x = {kNan, -kNan, kInfinity, -kInfinity, 3e38f,  -3e38f,  1e20f, -1e20f,
+                                1e4f, -1e4f, 100,       -100,       1e-30f, -1e-30f, 0.0f,  -0.0f};
+  const auto columns = static_cast<std::int64_t>(x.size());
+  for (int activation = 0; activation <= ROOFTILE_SILU; ++activation) {
+    const rooftile_multiply_args args = {.struct_size = sizeof args,
+                                         .rows = 3,
+                                         .columns = columns,
+                                         .ld_x = columns,
+                                         .ld_y = columns,
+                                         .ld_z = columns,
+                                         .activation = activation};
+    std::vector<float> rows_of_x, y;
+    for (const float factor : {1.0f, kNan, kInfinity}) {
+      rows_of_x.insert(rows_of_x.end(), x.begin(), x.end());
+      y.insert(y.end(), x.size(), factor);
+    }
+    const rooftile_place of_x = put(rows_of_x, 0, 4), of_y = put(y, 0, 4);
+    ok(rooftile_list_multiply(list_, &args, of_x, of_y, of_y));
+    run();
+    const std::vector<float> z = download(of_y, y.size());
+    for (std::size_t i = 0; i < z.size(); ++i) {
+      const auto kind = static_cast<Activation>(activation);
+      const double a = rows_of_x[i], b = y[i], activated = activate(kind, a), exact = activated * b;
+      // An activation that float32 or a device rounds to 0 times infinity is NaN.
+      if (std::isinf(b) && std::abs(activated) < 0x1p-100) continue;
+      EXPECT_TRUE(std::isnan(exact)   ? std::isnan(z[i])
+                  : std::isinf(exact) ? z[i] == exact
+                                      : std::abs(z[i] - exact) <= multiply_bound(kind, a, b))
+          << "activation " << activation << " of " << a << " times " << b << " is " << z[i];
+    }
+    start_new_list();
   }
 }
 
