@@ -19,6 +19,13 @@
 /// host thread and all of them. Results of one problem may therefore differ by rounding;
 /// rooftile_options.deterministic makes them equal bit by bit.
 ///
+/// Floating-point environment. No function raises floating-point flags of the calling thread or
+/// traps, whatever traps the program has enabled, and all leave flags, traps and rounding mode as
+/// they are. Excepted is what others compute: NumPy's own loop (numpy.h), and the host's BLAS where
+/// it computes a float32 C from float32 operands without an epilogue (rooftile_sgemm and
+/// rooftile_gemm, tiers HOST and HOST1, also as the answer or a part of AUTO). Flags and traps are
+/// then those of a direct call.
+///
 /// Structure sizes. Structures begin with struct_size, which the caller sets to the sizeof of the
 /// structure, so that a program works with any version of the library that has the same
 /// soname. Fields that an older, shorter structure lacks count as zero. A newer, longer structure

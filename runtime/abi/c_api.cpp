@@ -12,6 +12,7 @@
 #include "runtime/abi/c_api_guard.h"
 #include "runtime/abi/c_api_plain_call.h"
 #include "runtime/dispatch/context.h"
+#include "runtime/support/float_environment.h"
 #include "runtime/support/log.h"
 
 namespace rooftile {
@@ -89,6 +90,7 @@ void multiply(rooftile_context* context, const Args* args) {
   if (const std::optional<PlainCall> plain = plain_call(args);
       plain && context->context.gemm_again(*plain))
     return;
+  const QuietArithmetic quiet;  // but for what BLAS computes directly (run_on_host)
   Context::forget_last_answer();
   context->context.gemm(checked_call(args));
 }
@@ -119,20 +121,24 @@ rooftile_status rooftile_open(const rooftile_options* options, rooftile_context*
   });
 }
 
-void rooftile_close(rooftile_context* context) { delete context; }
+void rooftile_close(rooftile_context* context) {
+  const rooftile::QuietFloats quiet;
+  delete context;
+}
 
 void rooftile_flush(rooftile_context* context) {
+  const rooftile::QuietFloats quiet;
   if (context != nullptr) context->context.write_counts();
 }
 
 rooftile_status rooftile_sgemm(rooftile_context* context, const rooftile_sgemm_args* args) {
   using namespace rooftile;
-  return guarded([&] { multiply(context, args); });
+  return translated([&] { multiply(context, args); });
 }
 
 rooftile_status rooftile_gemm(rooftile_context* context, const rooftile_gemm_args* args) {
   using namespace rooftile;
-  return guarded([&] { multiply(context, args); });
+  return translated([&] { multiply(context, args); });
 }
 
 rooftile_status rooftile_explain(rooftile_context* context, const rooftile_sgemm_args* args,

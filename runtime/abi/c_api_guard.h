@@ -7,6 +7,7 @@
 #include <string>
 
 #include "core/error.h"
+#include "runtime/support/float_environment.h"
 
 namespace rooftile {
 
@@ -14,8 +15,9 @@ namespace rooftile {
 std::string& last_error();
 rooftile_status status_of(ErrorCode code);
 
+/// Runs the body with the caller's floating-point flags and traps.
 template <typename Body>
-rooftile_status guarded(const Body& body) noexcept {
+rooftile_status translated(const Body& body) noexcept {
   try {
     body();
     return ROOFTILE_OK;
@@ -29,6 +31,13 @@ rooftile_status guarded(const Body& body) noexcept {
     last_error() = error.what();
     return ROOFTILE_INTERNAL_ERROR;
   }
+}
+
+/// Runs the body so that it neither raises flags of the caller nor traps.
+template <typename Body>
+rooftile_status guarded(const Body& body) noexcept {
+  const QuietFloats quiet;
+  return translated(body);
 }
 
 }  // namespace rooftile

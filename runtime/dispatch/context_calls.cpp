@@ -28,8 +28,11 @@ bool Context::gemm_again(const PlainCall& call) {
   const HostThreads threads = tier == Tier::kHost1 ? HostThreads::kOne : impl_->most_threads();
   const double start = times.open() ? now_ns() : 0;
   impl_->blas->sgemm(call.product, call.a, call.b, call.c, threads);
-  if (times.open() && times.record_time(now_ns() - start) && impl_->log != nullptr)
-    impl_->log->say_changed(problem_of(known->product()), times);
+  if (times.open()) {
+    const QuietArithmetic quiet;
+    if (times.record_time(now_ns() - start) && impl_->log != nullptr)
+      impl_->log->say_changed(problem_of(known->product()), times);
+  }
   cache.last.set_repeated(impl_->id, known->product(), tier,
                           tier == route.tier ? route.reason : Reason::kMeasured);
   return true;
@@ -125,7 +128,6 @@ DecisionCache::Entry& Context::Impl::decision_of(const Problem& p, Devices of_ca
 }
 
 CachedDecision Context::Impl::decide_new(const Problem& p, Devices of_call) {
-  const QuietArithmetic quiet;
   const Choice choice =
       choose(question(p, {}, {}), data.model, [this](Call& call) { ask_device(call); });
   if (choice.veto_name == Veto::kDeviceGone) device->say_gone();

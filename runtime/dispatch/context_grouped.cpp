@@ -11,13 +11,11 @@
 #include "runtime/host/grouped_host.h"
 #include "runtime/kernel/staging.h"
 #include "runtime/resident/grouped_on_device.h"
-#include "runtime/support/float_environment.h"
 
 namespace rooftile {
 
 Call Context::Impl::question_grouped(const Problem& p, const Residencies& where,
                                      const Guard& guard) const {
-  const QuietArithmetic quiet;
   Call call = question(equal_batch(p, filled_groups(p)), where, guard);
   ask_device(call);
   if (device == nullptr) return call;
@@ -120,7 +118,6 @@ std::function<void(const Problem&)> Context::Impl::make_grouped_counter() const 
   std::ranges::copy_if(data.buckets, std::back_inserter(tuned),
                        [](const Bucket& b) { return b.groups_band >= 0; });
   return [log = std::weak_ptr(untuned), tuned = std::move(tuned)](const Problem& p) {
-    const QuietArithmetic quiet;
     if (flops(p) == 0 || std::ranges::find(tuned, bucket_of(p)) != tuned.end()) return;
     Problem typical = p;
     typical.grouping = typical_grouping(p);

@@ -17,7 +17,6 @@
 #include "runtime/host/host_tier.h"
 #include "runtime/kernel/staging.h"
 #include "runtime/support/background.h"
-#include "runtime/support/float_environment.h"
 #include "runtime/support/log.h"
 
 namespace rooftile {
@@ -91,7 +90,6 @@ DecisionCache& DecisionCache::of_this_thread() {
 
 Decision Context::Impl::decide(const Problem& p, const Residencies& where,
                                const Guard& guard) const {
-  const QuietArithmetic quiet;
   if (is_grouped(p)) return rooftile::decide(question_grouped(p, where, guard), data.model);
   Call call = question(p, where, guard);
   ask_device(call);
@@ -237,7 +235,6 @@ void Context::Impl::remember(const GemmCall& call, const HostRoute& route, const
 
 std::atomic<std::int64_t>* Context::Impl::untuned_counter(const Problem& p,
                                                           double most_gain_ns) const {
-  const QuietArithmetic quiet;
   if (untuned == nullptr || !counts || p.alpha == 0.0f || p.k == 0) return nullptr;
   const bool worthwhile =
       is_calibrated(data.model.device()) ? most_gain_ns > 0 : flops(p) >= kLeastLoggedFlops;
@@ -248,7 +245,6 @@ std::atomic<std::int64_t>* Context::Impl::untuned_counter(const Problem& p,
 
 Context::Context(const ContextOptions& options) : impl_(std::make_unique<Impl>()) {
   const std::jthread loading = load_blas_meanwhile();
-  const QuietFloats quiet;
   check_environment();
   const std::string tier = environment("ROOFTILE_TIER");
   impl_->tier = options.tier   ? *options.tier

@@ -16,7 +16,6 @@
 #include "runtime/dispatch/context_impl.h"
 #include "runtime/dispatch/split_course.h"
 #include "runtime/support/background.h"
-#include "runtime/support/float_environment.h"
 #include "runtime/support/log.h"
 
 namespace rooftile {
@@ -162,7 +161,6 @@ void Context::Impl::add_parties(SplitDecision& d, const Problem& p, const Guard&
 
 SplitDecision Context::Impl::plan_split(const Problem& p, const Guard& guard,
                                         const SplitOutcome& failed) {
-  const QuietArithmetic quiet;
   const Decision whole = decide(p, {}, guard);
   const bool high = precision_of(guard) == Precision::kHigh;
   Decision precise = whole;

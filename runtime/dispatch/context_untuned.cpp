@@ -5,6 +5,7 @@
 #include "generator/signature.h"
 #include "runtime/dispatch/context_impl.h"
 #include "runtime/kernel/staging.h"
+#include "runtime/support/float_environment.h"
 
 namespace rooftile {
 namespace {
@@ -34,6 +35,7 @@ std::string Context::Impl::use_untuned_device() try {
   if (data.missing == TunedData::Missing::kNothing) return data.note;
   if (deterministic == Deterministic::kYes)
     return data.note + ", and a deterministic context certifies no kernels";
+  const QuietFloats quiet;
   const DeviceProfile profile = resident->wanted_profile();
   device.set(std::make_unique<DeviceTier>(
       profile, DeviceRates(), KernelRanking(profile.limits, {}, {}), resident->cache_folder(),

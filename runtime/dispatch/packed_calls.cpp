@@ -7,7 +7,6 @@
 #include "runtime/call/packed_operand.h"
 #include "runtime/dispatch/context_impl.h"
 #include "runtime/resident/packing.h"
-#include "runtime/support/float_environment.h"
 
 namespace rooftile {
 namespace {
@@ -59,7 +58,6 @@ std::string Context::Impl::cannot_use(const PackedOperand& packed, const GemmCal
 
 Decision Context::Impl::decide(const GemmCall& call, const Guard& guard) const {
   if (call.packed == nullptr) return decide(call.problem, {}, guard);
-  const QuietArithmetic quiet;
   Call asked = question(call.problem, residencies_of(call), guard);
   ask_device(asked);
   if (device != nullptr)

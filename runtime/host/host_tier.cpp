@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <memory>
 #include <new>
+#include <optional>
 #include <vector>
 
 #include "core/error.h"
@@ -11,12 +12,13 @@
 #include "runtime/host/host_integers.h"
 #include "runtime/host/host_operands.h"
 #include "runtime/host/host_result.h"
+#include "runtime/support/float_environment.h"
 
 namespace rooftile {
 namespace {
 
 /// Whether BLAS itself computes the problem, with nothing to prepare or add.
-bool is_sgemm(const Problem& p) { return p.batch == 1 && p.types == Types{} && !any(p.epilogue); }
+bool is_sgemm(const Problem& p) { return p.types == Types{} && !any(p.epilogue); }
 
 void run_floats(const HostBlas& blas, const GemmCall& call, HostThreads threads) {
   const Problem& p = call.problem;
@@ -97,9 +99,11 @@ void run_integers(const HostBlas& blas, const GemmCall& call, HostThreads thread
 void run_on_host(const HostBlas& blas, const GemmCall& call, Tier tier, HostThreads most) try {
   const HostThreads threads = tier == Tier::kHost1 ? HostThreads::kOne : most;
   const Types& types = call.problem.types;
+  std::optional<CallersArithmetic> flags_of_blas;
+  if (tier != Tier::kHost64 && is_sgemm(call.problem)) flags_of_blas.emplace();
   if (tier == Tier::kHost64 && types.c != DataType::kI32)
     run_in_float64(blas, call, threads);
-  else if (is_sgemm(call.problem))
+  else if (is_sgemm(call.problem) && call.problem.batch == 1)
     blas.sgemm(call.problem, static_cast<const float*>(call.a_of(0)),
                static_cast<const float*>(call.b_of(0)), static_cast<float*>(call.c_of(0)), threads);
   else if (is_8_bit(types.a))

@@ -15,6 +15,7 @@
 #include <utility>
 
 #include "core/clock.h"
+#include "runtime/support/float_environment.h"
 
 namespace rooftile {
 
@@ -23,7 +24,11 @@ std::jthread thread_without_signals(std::function<void(std::stop_token)> body) {
   ::sigfillset(&all);
   ::pthread_sigmask(SIG_SETMASK, &all, &before);  // The new thread inherits the mask.
   try {
-    std::jthread thread(std::move(body));
+    // It inherits the caller's traps, too.
+    std::jthread thread([body = std::move(body)](const std::stop_token& stop) {
+      const QuietFloats quiet;
+      body(stop);
+    });
     ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
     return thread;
   } catch (...) {

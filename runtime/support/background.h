@@ -8,7 +8,8 @@
 namespace rooftile {
 
 /// Starts a thread on which all signals are blocked, so that the program's own threads receive
-/// them. Throws std::system_error when no thread can be created.
+/// them, and on which floating-point operations trap nothing. Throws std::system_error when no
+/// thread can be created.
 std::jthread thread_without_signals(std::function<void(std::stop_token)> body);
 
 /// Returns what it costs a call to start such a thread and to wait for its end, in ns: measured

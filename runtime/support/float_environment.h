@@ -24,22 +24,66 @@ class QuietFloats {
   std::fenv_t before_;
 };
 
-/// Cheaper scope for float and double arithmetic only, <cmath> functions included. On x86-64 it
-/// leaves out the x87 part of the environment, which takes nearly all of the time.
-#ifdef __x86_64__
+/// Cheaper scope for float and double arithmetic only, <cmath> functions included, with gaps for
+/// the machine's BLAS (CallersArithmetic). On x86-64 it leaves out the x87 part of the environment,
+/// which takes nearly all of the time.
 class QuietArithmetic {
  public:
-  QuietArithmetic() { _mm_setcsr((before_ | _MM_MASK_MASK) & ~kRaised); }
-  ~QuietArithmetic() { _mm_setcsr(before_); }
+  QuietArithmetic() {
+#ifdef __x86_64__
+    set({(before_.bits | _MM_MASK_MASK) & ~unsigned{_MM_EXCEPT_MASK}});
+#else
+    std::fenv_t same;
+    std::feholdexcept(&same);
+#endif
+    if (outermost_ == nullptr) outermost_ = this;
+  }
+  ~QuietArithmetic() {
+    if (outermost_ == this) outermost_ = nullptr;
+    set(before_);
+  }
   QuietArithmetic(const QuietArithmetic&) = delete;
   QuietArithmetic& operator=(const QuietArithmetic&) = delete;
 
  private:
-  static constexpr unsigned kRaised = _MM_EXCEPT_MASK;
-  const unsigned before_ = _mm_getcsr();
-};
+  friend class CallersArithmetic;
+#ifdef __x86_64__
+  struct State {
+    unsigned bits;
+  };
+  static State state() { return {_mm_getcsr()}; }
+  static void set(const State& x) { _mm_setcsr(x.bits); }
 #else
-using QuietArithmetic = QuietFloats;
+  using State = std::fenv_t;
+  static State state() {
+    State now;
+    std::fegetenv(&now);
+    return now;
+  }
+  static void set(const State& x) { std::fesetenv(&x); }
 #endif
+  static constinit inline thread_local QuietArithmetic* outermost_ = nullptr;
+  State before_ = state();
+};
+
+/// Scope within QuietArithmetic in which flags and traps are again those of the thread's outermost
+/// QuietArithmetic's caller, who keeps what is raised. Without one it changes nothing.
+class CallersArithmetic {
+ public:
+  CallersArithmetic() {
+    if (quiet_ != nullptr) QuietArithmetic::set(quiet_->before_);
+  }
+  ~CallersArithmetic() {
+    if (quiet_ == nullptr) return;
+    quiet_->before_ = QuietArithmetic::state();
+    QuietArithmetic::set(inside_);
+  }
+  CallersArithmetic(const CallersArithmetic&) = delete;
+  CallersArithmetic& operator=(const CallersArithmetic&) = delete;
+
+ private:
+  QuietArithmetic* const quiet_ = QuietArithmetic::outermost_;
+  const QuietArithmetic::State inside_ = QuietArithmetic::state();
+};
 
 }  // namespace rooftile
