@@ -38,7 +38,8 @@ typedef struct rooftile_softmax_args {
 /// Adds a softmax to a list.
 ///
 /// Errors: INVALID_ARGUMENT for sizes that do not fit together, a matrix outside its buffer, or an
-/// overlap; UNSUPPORTED for a matrix beyond 32-bit addresses or the device's largest binding;
+/// overlap; UNSUPPORTED for a matrix beyond 32-bit addresses or the device's largest binding, and
+/// for rows that take more loop trips than the driver runs (2 million columns on lavapipe);
 /// DEVICE_ERROR; INTERNAL_ERROR where the device computes wrongly. The list is then unchanged.
 ROOFTILE_API rooftile_status rooftile_list_softmax(rooftile_list* list,
                                                    const rooftile_softmax_args* args,
