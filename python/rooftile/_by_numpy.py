@@ -68,8 +68,6 @@ class _Product:
             raise InvalidArgument(f"the clamp's limits are {after.low:g} and {after.high:g}", INVALID_ARGUMENT)
         if args.type_c != I32:
             return
-        if longest is None:
-            raise InvalidArgument("the result is int32 only for int8 or uint8 operands", INVALID_ARGUMENT)
         for name, factor in (("alpha", args.alpha), ("beta", args.beta)):
             if factor not in (0, 1):
                 raise InvalidArgument(f"{name} is {factor}; it is 0 or 1 where the result is int32", INVALID_ARGUMENT)

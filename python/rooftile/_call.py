@@ -6,9 +6,10 @@ from typing import Any, List, NamedTuple, Optional, Tuple, Union
 from . import _abi
 from ._abi import BF16, F16, F32, I8, I32, ITEM_SIZES, RESULTS, TYPE_NAMES, U8
 from ._layout import Operand, as_stored, operand_of, place_batch
-from ._result import new_result
-from ._shapes import Shape, broadcast, contiguous_strides, count, overlaps_itself, text
-from ._views import View, of_bytes, operand_view, type_of, view_of
+from ._operands import operand_views
+from ._result import as_numpy_returns, new_result
+from ._shapes import Shape, broadcast, contiguous_strides, count, overlaps_itself, repeated_strides, text
+from ._views import View, of_bytes, type_of, view_of
 from .epilogue import Epilogue, epilogue_args, epilogue_of
 from .weights import Packed, Quantized
 
@@ -64,7 +65,7 @@ class Call:
         if self.copy_back is not None:
             to, computed = self.copy_back
             to.fill_from(computed)
-        return self.result
+        return self.result if self.is_given else as_numpy_returns(self.result)
 
 
 def number_of(name: str, value: Any) -> float:
@@ -97,11 +98,6 @@ def _promoted(view: View, name: str, axis: int) -> View:
         return view
     (size,), (step,) = view.shape, view.strides
     return view.reshaped((1, size), (0, step)) if axis == 0 else view.reshaped((size, 1), (step, 0))
-
-
-def check_types(a: int, b: int) -> None:
-    if a != b:
-        raise TypeError(f"a is {TYPE_NAMES[a]} and b is {TYPE_NAMES[b]}; both have to have one type")
 
 
 def _type_out(given: Optional[int], a: View, like: Optional[View], quantized: bool) -> int:
@@ -149,8 +145,32 @@ def _as_matrices(view: View, shapes: Shapes, vector_a: bool) -> View:
     return view.reshaped(shapes.whole, (*view.strides[:at], 0, *view.strides[at:]))
 
 
-def _checked(view: View, name: str, shapes: Shapes, kind: int) -> None:
-    if view.shape != shapes.seen:
+def _repeated(shapes: Shapes, out: Shape) -> Shapes:
+    """The shapes of the product repeated along the leading axes of out, as NumPy does; unchanged where they do not fit."""
+    axes = len(shapes.seen) - len(shapes.batch)
+    batch = out[:max(len(out) - axes, 0)]
+    if broadcast(shapes.batch, batch) != batch or out[len(batch):] != shapes.seen[len(shapes.batch):]:
+        return shapes
+    return Shapes(batch, batch + shapes.whole[-2:], batch + shapes.seen[len(shapes.batch):])
+
+
+def single_out(out: Any) -> Any:
+    """The array of NumPy's form out=(array,). Errors: ValueError for more than one."""
+    if not isinstance(out, tuple):
+        return out
+    if len(out) != 1:
+        raise ValueError(f"out is a tuple of {len(out)}; it is one array")
+    return out[0]
+
+
+def check_result_type(name: str, wanted: Optional[int], kind: int, operands: int) -> None:
+    """name: the argument that has the type, if dtype_out has not. Errors: TypeError."""
+    if kind == I32 and operands not in (I8, U8):
+        raise TypeError(f"{name if wanted is None else 'dtype_out'} is int32, the result of int8 or uint8; a is {TYPE_NAMES[operands]}")
+
+
+def _check_result(view: View, name: str, fits: bool, shapes: Shapes, kind: int) -> None:
+    if not fits:
         raise ValueError(f"{name} is {text(view.shape)}; the result is {text(shapes.seen)}")
     if view.type != kind:
         raise TypeError(f"{name} is {TYPE_NAMES[view.type]}; the result is {TYPE_NAMES[kind]}")
@@ -204,13 +224,11 @@ def _place_inputs(call: Call, a: View, b: Union[View, Quantized], batch: Shape, 
     call.keep.append(place_batch(args, "b", stored, batch))
 
 
-def view_of_b(b: Any, dtype: Optional[int]) -> Union[View, Quantized]:
-    return b if isinstance(b, Quantized) else operand_view(b, "b", dtype)
-
-
 def begin_call(a: Any, va: View, vb: Union[View, Quantized], shapes: Shapes, out: Any, o: Options,
-               computes: bool = True) -> Tuple[Call, View]:
-    """The call without operands, and the memory of its result. Where there is nothing to compute, args.batch is 0."""
+               computes: bool = True) -> Tuple[Call, View, Shapes]:
+    """The call without operands, the memory of its result, and its shapes, repeated to those of out. Where there is nothing to
+    compute, args.batch is 0."""
+    out = single_out(out)
     dtype, wanted = dtype_of(o), None if o.dtype_out is None else type_of("dtype_out", o.dtype_out, RESULTS)
     # uint16 memory of the result holds what it is asked to be, else what the operands hold.
     held = wanted if wanted in (F16, BF16) else dtype if dtype is not None else va.type
@@ -220,11 +238,15 @@ def begin_call(a: Any, va: View, vb: Union[View, Quantized], shapes: Shapes, out
     beta = scalar_of("beta", o.beta) if o.beta is not None else 0.0 if o.c is None else 1.0
     if beta != 0 and given is None and source is None:
         raise ValueError("beta needs c, or out to read from")
+    check_result_type("out" if given is not None else "c", wanted, kind, va.type)
+    if given is not None:
+        shapes = _repeated(shapes, given.shape)
+        _check_result(given, "out", given.shape == shapes.seen, shapes, kind)
+    if source is not None:
+        _check_result(source, "c", broadcast(source.shape, shapes.seen) == shapes.seen, shapes, kind)
+        source = source.reshaped(shapes.seen, repeated_strides(source.shape, source.strides, shapes.seen))
     if o.c is not None and beta == 0:
         source = None
-    for view, name in ((given, "out"), (source, "c")):
-        if view is not None:
-            _checked(view, name, shapes, kind)
     if given is not None and overlaps_itself(given.shape, given.strides, given.itemsize):
         raise ValueError("out overlaps itself: its elements share memory")
 
@@ -239,7 +261,7 @@ def begin_call(a: Any, va: View, vb: Union[View, Quantized], shapes: Shapes, out
     call.source = source
     if math.prod(shapes.whole) == 0:
         call.args.batch = 0
-    return call, given
+    return call, given, shapes
 
 
 def dtype_of(o: Options) -> Optional[int]:
@@ -250,19 +272,14 @@ def call_of(a: Any, b: Any, out: Any, o: Options, computes: bool = True) -> Call
     """Everything that rooftile_gemm needs for alpha * a @ b + beta * c. Errors: ValueError, TypeError, MemoryError.
 
     computes: False where it is only explained."""
-    packed, b = (b, b.original) if isinstance(b, Packed) else (None, b)
-    va = operand_view(a, "a", dtype_of(o))
-    vector_a = len(va.shape) == 1
+    va, vb = operand_views(a, b, dtype_of(o))
+    vector_a, vector_b = len(va.shape) == 1, len(vb.shape) == 1
     va = _promoted(va, "a", 0)
-    vb = view_of_b(b, dtype_of(o))
-    vector_b = len(vb.shape) == 1
     if isinstance(vb, Quantized):
         vb.check_no_stack()
     else:
         vb = _promoted(vb, "b", 1)
-        check_types(va.type, vb.type)
-    shapes = _shapes(va, vb.shape, vector_a, vector_b)
-    call, given = begin_call(a, va, vb, shapes, out, o, computes)
+    call, given, shapes = begin_call(a, va, vb, _shapes(va, vb.shape, vector_a, vector_b), out, o, computes)
     if call.args.batch == 0:
         return call
     target = _as_matrices(given, shapes, vector_a)
@@ -274,7 +291,7 @@ def call_of(a: Any, b: Any, out: Any, o: Options, computes: bool = True) -> Call
     after = epilogue_args(epilogue_of(o.epilogue), o.bias, shapes.whole, stored, call.keep, changes=call.source is not None)
     if after is not None:
         call.args.epilogue = ctypes.addressof(after)
-    if packed is not None:
-        call.args.packed = packed.handle
-        call.keep.append(packed)
+    if isinstance(b, Packed):
+        call.args.packed = b.handle
+        call.keep.append(b)
     return call

@@ -53,12 +53,13 @@ def matmul(a: Any, b: Any, out: Any = None, *, alpha: float = ONE, beta: Optiona
 
     a, b: m x k and k x n (or vectors, or stacks of matrices that are repeated as in NumPy): anything with the buffer protocol or
       __dlpack__ in the processor's memory, such as NumPy arrays, PyTorch's CPU tensors and memory maps. b may be Quantized or
-      Packed, and with a DeviceArray the result is one. Both have one type: float32, float16, bfloat16 (of ml_dtypes, PyTorch,
-      or uint16 with dtype="bfloat16"), int8 or uint8. Transposed and padded views are read where they are; only
-      what no leading dimension can say is copied.
-    out: where the result goes and what is returned; by rows, by columns or with any strides. It overlaps neither a nor b.
-      Without it the result is PyTorch's where a is, else NumPy's, and a memoryview where NumPy is not installed.
-    c: added with the factor beta (default 1); without c, a beta other than 0 reads out.
+      Packed, and with a DeviceArray the result is one. They are float32, float16, bfloat16 (of ml_dtypes, PyTorch, this package,
+      or uint16 with dtype="bfloat16"), or both int8 or uint8. Two of the float types are multiplied as float32; lists of
+      numbers are float32. Transposed and padded views are read where they are; only what no leading dimension can say is copied.
+    out: where the result goes and what is returned; by rows, by columns or with any strides, also with leading axes along which
+      the product is repeated. It overlaps neither a nor b. Without it the result is PyTorch's where a is, else NumPy's (a number
+      for two vectors), and a memoryview where NumPy is not installed.
+    c: repeated to the shape of the result and added with the factor beta (default 1); without c, a beta other than 0 reads out.
     bias: n (or 1 x n) values added to each row, or m x 1. epilogue: "relu", "gelu_erf", "gelu_tanh", "silu" or an Epilogue.
     dtype_out: default: that of out, else of a; int32 for 8-bit integers, whose sums are exact; float32 beside Quantized.
     tier: "auto", "device", "host", "host1", "host64". precision: "relaxed", "standard", "high", "exact64". kappa: condition number

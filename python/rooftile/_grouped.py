@@ -3,12 +3,13 @@ import ctypes
 from typing import TYPE_CHECKING, Any, Iterable, List, NamedTuple, Optional, Tuple, Union
 
 from . import _abi
-from ._call import Call, Options, Shapes, begin_call, check_types, dtype_of, place_quantized, place_result, view_of_b
+from ._call import Call, Options, Shapes, begin_call, dtype_of, place_quantized, place_result, single_out
 from ._layout import Operand, as_stored, operand_of, place_batch
 from ._library import check, library
-from ._resident import begin_resident, on_device, operand_b, set_epilogue, set_operand, set_operand_b
+from ._operands import check_types, operand_views
+from ._resident import begin_resident, on_device, operands_on_device, set_epilogue, set_operand, set_operand_b
 from ._shapes import Shape, size_of, sizes_of, text
-from ._views import View, operand_view, view_of
+from ._views import View, view_of
 from .device_array import DeviceArray
 from .epilogue import columns_of_experts, epilogue_args, epilogue_of
 from .weights import Packed, PackedExperts, Quantized
@@ -87,14 +88,13 @@ def grouped_call_of(a: Any, b: Any, rows: Any, experts: Any, out: Any, status: A
         raise TypeError(f"status is a {type(status).__name__}; it is a DeviceArray")
     if isinstance(b, (Packed, PackedExperts)):
         raise TypeError(f"b is {type(b).__name__}; matmul_grouped of arrays in the processor's memory takes arrays and Quantized")
-    va, vb = operand_view(a, "a", dtype_of(o)), view_of_b(b, dtype_of(o))
+    va, vb = operand_views(a, b, dtype_of(o))
     shape = _shape_of(va.shape, vb.shape)
-    if isinstance(vb, View):
-        check_types(va.type, vb.type)
     (m, n), count = shape, vb.shape[0]
     keep: List[Any] = []
     groups, total = _host_groups(rows, experts, m, count, keep)
-    call, given = begin_call(a, va, vb, Shapes((), shape, shape), out, o)
+    out = single_out(out)
+    call, given, _ = begin_call(a, va, vb, Shapes((), shape, shape), out, o)
     call.keep += [keep, groups]
     if call.args.batch == 0:
         return GroupedCall(call, groups)
@@ -173,8 +173,7 @@ def pack_experts(session: "Session", b: Any, rows: int, groups: Optional[int]) -
 
 def resident_grouped(session: "Session", a: Any, b: Any, rows: Any, experts: Any, out: Any, status: Any, o: Options) -> DeviceArray:
     """matmul_grouped where an operand is a DeviceArray. The others are copied to the device."""
-    x = on_device(session, a, "a", o.dtype)
-    y: Union[DeviceArray, Quantized, PackedExperts] = b if isinstance(b, PackedExperts) else operand_b(session, b, o.dtype)
+    x, y = operands_on_device(session, a, b, o.dtype)
     shape = _shape_of(x.shape, y.shape)
     if not isinstance(y, Quantized):
         check_types(x.type, y.type)

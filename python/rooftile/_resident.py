@@ -3,13 +3,14 @@ import ctypes
 from typing import TYPE_CHECKING, Any, Dict, List, Tuple, Union
 
 from . import _abi
-from ._abi import ITEM_SIZES, TYPE_NAMES
-from ._call import Options, check_types, number_of, scalar_of
+from ._abi import F32, ITEM_SIZES, TYPE_NAMES
+from ._call import Options, check_result_type, number_of, scalar_of
+from ._operands import array_of, check_types, differ, widened
 from ._shapes import Shape, broadcast, contiguous_strides, count, repeated_strides, single_stride, text
-from ._views import operand_view, type_of
+from ._views import operand_view, type_of, view_of
 from .device_array import DeviceArray, Memory, uploaded
 from .epilogue import Epilogue, epilogue_of
-from .weights import Packed, Quantized
+from .weights import Packed, PackedExperts, Quantized
 
 if TYPE_CHECKING:
     from .session import Session
@@ -92,10 +93,22 @@ def set_epilogue(session: "Session", args: _abi.GemmArgs, operands: _abi.Residen
     return columns
 
 
-def operand_b(session: "Session", b: Any, dtype: Any) -> Union[DeviceArray, Quantized]:
+def operands_on_device(session: "Session", a: Any, b: Any,
+                       dtype: Any) -> Tuple[DeviceArray, Union[DeviceArray, Quantized, PackedExperts]]:
+    """a and b. Arrays in the processor's memory are copied as float32 where that is the type of both."""
     if isinstance(b, Packed):
         raise TypeError("b is Packed; products on the device take arrays and Quantized")
-    return b if isinstance(b, Quantized) else on_device(session, b, "b", dtype)
+    given = {"a": array_of(a, "a"), "b": array_of(b, "b")}
+    kept = (DeviceArray, Quantized, PackedExperts)
+    if not isinstance(b, (Quantized, PackedExperts)):
+        held = None if dtype is None else type_of("dtype", dtype)
+        views = {name: view_of(x, name, held) for name, x in given.items() if not isinstance(x, kept)}
+        types = [views[name].type if name in views else x.type for name, x in given.items()]
+        if differ(*types) and all(name in views or x.type == F32 for name, x in given.items()):
+            given.update((name, widened(view)) for name, view in views.items() if view.type != F32)
+            dtype = None
+    x = on_device(session, given["a"], "a", dtype)
+    return x, b if isinstance(b, (Quantized, PackedExperts)) else on_device(session, given["b"], "b", dtype)
 
 
 def set_operand_b(session: "Session", args: _abi.GemmArgs, operands: _abi.ResidentOperands, b: Union[DeviceArray, Quantized],
@@ -133,6 +146,7 @@ def _result_of(session: "Session", x: DeviceArray, quantized: bool, shape: Shape
         kind = out.type
     else:
         kind = _abi.I32 if x.type in (_abi.I8, _abi.U8) else _abi.F32 if quantized else x.type
+    check_result_type("out", None if o.dtype_out is None else kind, kind, x.type)
     result = DeviceArray.empty(session, shape, kind) if out is None else on_device(session, out, "out")
     if result.shape != shape or result.type != kind or result.stored[1]:
         raise ValueError(f"out is {text(result.shape)}, {result.dtype}; the result is {text(shape)}, {TYPE_NAMES[kind]}, in C order")
@@ -156,7 +170,9 @@ def begin_resident(session: "Session", x: DeviceArray, quantized: bool, shape: S
 
 def resident_product(session: "Session", a: Any, b: Any, out: Any, o: Options) -> DeviceArray:
     """matmul where an operand is a DeviceArray. The others are copied to the device."""
-    x, y = on_device(session, a, "a", o.dtype), operand_b(session, b, o.dtype)
+    x, y = operands_on_device(session, a, b, o.dtype)
+    if isinstance(y, PackedExperts):
+        raise TypeError("b is PackedExperts, which matmul_grouped multiplies with")
     if isinstance(y, Quantized):
         y.check_no_stack()
     batch, shape = _shape(x, y)

@@ -23,12 +23,25 @@ def numpy_module() -> Optional[Any]:
 
 
 def numpy_type(kind: int, like: Any) -> Any:
-    """NumPy's type for the elements; bfloat16 is that of ml_dtypes where `like` or the program uses it, else uint16."""
+    """NumPy's type for the elements; bfloat16 is that of ml_dtypes where `like` uses it, else a uint16 that says so in its metadata,
+    which views, slices and copies keep, and numpy.stack and numpy.concatenate do not."""
     if kind != BF16:
         return TYPE_NAMES[kind]
     extension = sys.modules.get("ml_dtypes")
     named = getattr(getattr(getattr(like, "dtype", None), "type", None), "__name__", "") == "bfloat16"
-    return extension.bfloat16 if extension is not None and named else "uint16"
+    if extension is not None and named:
+        return extension.bfloat16
+    numpy = numpy_module()
+    assert numpy is not None
+    return numpy.dtype("uint16", metadata={"rooftile": "bfloat16"})
+
+
+def as_numpy_returns(result: Any) -> Any:
+    """The number in place of a NumPy array without dimensions; a uint16 that holds a bfloat16 would be another number, and stays."""
+    numpy = numpy_module()
+    if numpy is None or not isinstance(result, numpy.ndarray) or result.ndim > 0 or result.dtype.metadata is not None:
+        return result
+    return result[()]
 
 
 def new_result(shape: Shape, kind: int, like: Any) -> Tuple[Any, View]:

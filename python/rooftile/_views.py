@@ -174,6 +174,11 @@ def check_no_mask(x: Any, name: str) -> None:
         raise TypeError(f"{name} is a {type(x).__name__}, whose mask would be ignored; give its data or filled()")
 
 
+def is_bfloat16(dtype: Any) -> bool:
+    """Whether a NumPy type is that of ml_dtypes, which has no code in the buffer protocol, or our uint16 (_result.py)."""
+    return dtype.type.__name__ == "bfloat16" or (dtype.metadata or {}).get("rooftile") == "bfloat16"
+
+
 def view_of(x: Any, name: str, dtype: Optional[int] = None, writable: bool = False) -> View:
     """The memory of x.
 
@@ -183,7 +188,7 @@ def view_of(x: Any, name: str, dtype: Optional[int] = None, writable: bool = Fal
     numpy = sys.modules.get("numpy")
     exports = numpy is not None and isinstance(x, numpy.ndarray)
     check_no_mask(x, name)
-    if exports and x.dtype.type.__name__ == "bfloat16":  # of ml_dtypes, which has no code in the buffer protocol
+    if exports and is_bfloat16(x.dtype):
         x, dtype = x.view("uint16"), BF16
     if not exports and not isinstance(x, (bytes, bytearray, memoryview)) and hasattr(x, "__dlpack__"):
         address, kind, shape, strides, readonly, owner = from_dlpack(x, name)
@@ -202,7 +207,12 @@ def view_of(x: Any, name: str, dtype: Optional[int] = None, writable: bool = Fal
 def operand_view(x: Any, name: str, dtype: Optional[int]) -> View:
     """The memory of an operand. Errors: those of view_of; TypeError where it is of another type than dtype, which converts nothing."""
     view = view_of(x, name, dtype)
+    check_held(view, name, dtype)
+    return view
+
+
+def check_held(view: View, name: str, dtype: Optional[int]) -> None:
+    """Errors: TypeError where the memory is of another type than dtype."""
     if dtype is not None and view.type != dtype:
         raise TypeError(f"{name} is {TYPE_NAMES[view.type]} and dtype {TYPE_NAMES[dtype]}; dtype says what uint16 memory holds, and "
                         "converts nothing")
-    return view

@@ -4,14 +4,14 @@ from typing import Any, Dict, Iterator, Mapping, Optional, Union
 
 from . import _abi
 from ._program import about, run
-from ._result import numpy_module
+from ._result import numpy_module, numpy_type
 from ._shapes import count, text
 from ._views import check_no_mask, view_of
 from .errors import Error
 from .weights import Quantized, check_blocks
 
 _Path = Union[str, "os.PathLike[str]"]
-_PLAIN = {"F32": "float32", "F16": "float16", "BF16": "uint16"}
+_PLAIN = {"F32": _abi.F32, "F16": _abi.F16, "BF16": _abi.BF16}
 
 
 def _numpy() -> Any:
@@ -111,7 +111,7 @@ class GgufFile(Mapping[str, Any]):
 
     A tensor is what `matmul(x, tensor)` takes: k x n for the n x k weights of a layer; one of three dimensions is what
     matmul_grouped takes, experts x k x n. Quantised formats are Quantized; F32 and F16
-    are NumPy arrays, and so is BF16, as uint16. Others raise a KeyError that says so. The program `rooftile gguf` checks the
+    are NumPy arrays, and so is BF16, as uint16 that matmul knows as bfloat16. Others raise a KeyError that says so. The program `rooftile gguf` checks the
     file. Errors: Error for a damaged or missing file.
     """
 
@@ -144,5 +144,5 @@ class GgufFile(Mapping[str, Any]):
         if word in _abi.BLOCK_FORMATS:
             return Quantized(memory, k=k, n=n, format=word, experts=experts)
         if tensor["format"] in _PLAIN:
-            return _numpy().frombuffer(memory, _PLAIN[tensor["format"]]).reshape(*stack, n, k).swapaxes(-1, -2)
+            return _numpy().frombuffer(memory, numpy_type(_PLAIN[tensor["format"]], None)).reshape(*stack, n, k).swapaxes(-1, -2)
         raise KeyError(f"{name} is {tensor['format']}, which is not read")

@@ -8,7 +8,7 @@ import weakref
 from typing import Any, Callable, Dict, Iterable, List, NamedTuple, Optional, Union
 
 from . import _abi
-from ._call import ONE, ZERO, Call, Options, call_of
+from ._call import ONE, ZERO, Call, Options, call_of, single_out
 from ._fast import PlainProducts
 from ._grouped import Integers, grouped_call_of, pack_experts, resident_grouped
 from ._layout import operand_of
@@ -228,6 +228,7 @@ class Session(NotCopied):
             if result is not None:
                 return result
         o = Options(alpha, beta, c, epilogue, bias, dtype_out, tier, precision, dtype, kappa)
+        out = single_out(out)
         for array in (a, b, out):
             if isinstance(array, DeviceArray):
                 return resident_product(array.session, a, b, out, o)
@@ -244,6 +245,7 @@ class Session(NotCopied):
                        dtype: Any = None, kappa: float = ZERO, status: Optional[DeviceArray] = None) -> Any:
         """Groups of rows of a, each with a matrix of its own, in this session; rooftile.matmul_grouped has the description."""
         o = Options(alpha, beta, c, epilogue, bias, dtype_out, tier, precision, dtype, kappa)
+        out = single_out(out)
         for array in (a, b, out, rows, experts, status):
             if isinstance(array, (DeviceArray, PackedExperts)):
                 return resident_grouped(array.session, a, b, rows, experts, out, status, o)

@@ -64,6 +64,21 @@ def test_types(session):
     assert (numpy.asarray(session.array(x) @ y) == x.astype(int) @ y.astype(int)).all()
 
 
+def test_arrays_of_the_processor_become_float32_beside_float32(session):
+    a, b = operands(5, 7, 6)
+    half_a, half_b = a.astype("float16"), b.astype("float16")
+    for x, y, left, right in ((session.array(a), half_b, a, half_b), (half_a, session.array(b), half_a, b),
+                              (session.array(a), session.matmul(session.array(b), numpy.eye(7, dtype="f4"), dtype_out="bfloat16").numpy(), a, None),
+                              (a.tolist(), session.array(b), a, b)):
+        right = (y.astype("uint32") << 16).view("float32") if right is None else right
+        found = session.matmul(x, y)
+        assert found.dtype == "float32"
+        close(found, left.astype(float) @ right.astype(float), 6)
+    out = session.array(numpy.zeros((5, 7), "float32"))
+    assert session.matmul(half_a, b, out=(out,)) is out
+    close(out, half_a.astype(float) @ b, 6)
+
+
 def test_epilogue_and_out(session):
     a, b = operands(5, 7, 6)
     x, y = session.array(a), session.array(b)
@@ -119,7 +134,11 @@ def test_what_is_refused(session):
             (lambda: x @ x, ValueError, "^a is 2 x 3 and b is 2 x 3: the inner sizes"),
             (lambda: x @ numpy.ones(3, "float32"), ValueError, "^b is 3; on a device"),
             (lambda: x @ numpy.ones((3, 2)), TypeError, "^b is float64,"),
-            (lambda: x @ numpy.ones((3, 2), "float16"), TypeError, "^a is float32 and b is float16"),
+            (lambda: x @ numpy.ones((3, 2), "int8"), TypeError, "^a is float32 and b is int8"),
+            (lambda: x @ session.array(numpy.ones((3, 2), "float16")), TypeError, "^a is float32 and b is float16"),
+            (lambda: session.array(numpy.ones((2, 3), "float16")) @ numpy.ones((3, 2), "float32"), TypeError, "^a is float16 and b is float32"),
+            (lambda: session.matmul(x, x.T, dtype_out="int32"), TypeError, "^dtype_out is int32"),
+            (lambda: session.matmul(x, x.T, out=session.array(numpy.ones((2, 2), "int32"))), TypeError, "^out is int32"),
             (lambda: session.matmul(x, x.T, out=numpy.ones((2, 2), "float32")), TypeError, "^out is a ndarray"),
             (lambda: session.matmul(x, x.T, out=session.array(numpy.ones((2, 3), "float32"))), ValueError, "^out is 2 x 3"),
             (lambda: session.matmul(x, x.T, beta=1), ValueError, "^beta needs out"),

@@ -207,7 +207,8 @@ Q = rt.Quantized(numpy.full((E, 3, 64), 129, "uint8"), numpy.ones((E, 3, 2), "fl
     (ValueError, "^a is 11 x 32 and b is 4 x 33 x 7: the inner sizes 32 and 33 differ$", {"a": A[:, 1:]}),
     (ValueError, "^b is 0 x 33 x 7; it has one matrix", {"b": B[:0]}),
     (TypeError, "^a is float64, which is none of float32, float16, bfloat16, int8, uint8$", {"a": A.astype(float)}),
-    (TypeError, "^a is float16 and b is float32", {"a": A.astype("float16")}),
+    (TypeError, "^a is int8 and b is float32", {"a": A.astype("int8")}),
+    (TypeError, "^out is int32, the result of int8 or uint8; a is float32$", {"out": numpy.zeros((M, N), "int32")}),
     (TypeError, "^a is int8 and the scales of b are float32", {"a": numpy.ones((M, 64), "int8"), "b": Q}),
     (TypeError, "^rows is a int; it is a sequence of whole numbers$", {"rows": 3}),
     (TypeError, r"^rows\[0\] is 1.5; it is a whole number$", {"rows": [1.5]}),
@@ -258,7 +259,8 @@ def test_bad_arguments_on_the_device_are_named(session):
                 (ValueError, "^rows is 11 x 33; it has one dimension$", (x, B, x, experts)),
                 (ValueError, "^rows has 5 groups and b 4 matrices", (x, B, rows)),
                 (ValueError, "^a is a transpose", (session.array(numpy.ascontiguousarray(A.T)).T, B, rows, experts)),
-                (TypeError, "^a is float32 and b is float16", (x, B.astype("float16"), rows, experts)),
+                (TypeError, "^a is float32 and b is int8", (x, B.astype("int8"), rows, experts)),
+                (TypeError, "^a is float16 and b is float32", (session.array(A.astype("float16")), B, rows, experts)),
                 (TypeError, "^b is Packed; products on the device take", (x, session.pack(B[0], rows=(1,)), rows, experts))):
             with pytest.raises(kind, match=match):
                 session.matmul_grouped(*given)
@@ -266,6 +268,20 @@ def test_bad_arguments_on_the_device_are_named(session):
                                      ("^status is for rows on the device", session.array(numpy.zeros(1, "int32")), ROWS)):
             with pytest.raises(ValueError, match=match):
                 session.matmul_grouped(x, B, sizes, experts if sizes is rows else EXPERTS, status=status)
+
+
+@pytest.mark.parametrize("where", ["host", "device"])
+def test_floats_of_two_types_are_multiplied_as_float32(request, where):
+    """The sums of small whole numbers are exact."""
+    a, b = numpy.round(A * 8), numpy.round(B * 8)
+    session = request.getfixturevalue("session") if where == "device" else rt
+    for x, y in ((a, b.astype("float16")), (a.astype("float16"), b), (a.tolist(), b.astype("float16"))):
+        if where == "device" and x is a:
+            x = session.array(x)
+        elif where == "device" and y is b:
+            y = session.array(y)
+        c = numpy.asarray(session.matmul_grouped(x, y, ROWS, EXPERTS))
+        assert c.dtype == numpy.float32 and (c == rt.matmul_grouped(a, b, ROWS, EXPERTS, out=(numpy.zeros((M, N), "float32"),))).all()
 
 
 def test_stacks_are_for_grouped_products_only(session):

@@ -114,7 +114,10 @@ def test_vectors_are_rows_and_columns():
     close(rt.matmul(a[0], b)[None], a[:1], b)
     close(rt.matmul(a, b[:, 2])[:, None], a, b[:, 2:3])
     product = rt.matmul(a[0], b[:, 2])
-    assert product.shape == () and abs(product - a[0] @ b[:, 2]) < 1e-5
+    assert type(product) is numpy.float32 and abs(product - a[0] @ b[:, 2]) < 1e-5
+    assert type(rt.matmul(*(x.astype("int8") for x in (a[0], a[0])))) is numpy.int32
+    place = numpy.empty((), "float32")
+    assert rt.matmul(a[0], b[:, 2], out=place) is place and place == product
     stack = operands(4, 6, 5, (3,))[0]
     close(rt.matmul(stack, b[:, 2])[..., None], stack, b[:, 2:3])
     out = numpy.full(8, numpy.nan, "float32")
@@ -156,6 +159,78 @@ def test_half_precision(dtype):
     else:
         with pytest.raises(TypeError, match="^a is uint16.*dtype="):
             rt.matmul(a, b)
+
+
+def held_as(x, dtype):
+    return bfloat16_array(x) if dtype == "bfloat16" else x.astype(dtype)
+
+
+def bfloat16_array(x):
+    """As the package itself returns bfloat16."""
+    return rt.matmul(numpy.eye(len(x), dtype="float32"), x, dtype_out="bfloat16")
+
+
+@pytest.mark.parametrize("types", [("float32", "float16"), ("float16", "float32"), ("float32", "bfloat16"), ("bfloat16", "float32"),
+                                   ("float16", "bfloat16"), ("bfloat16", "float16")])
+def test_floats_of_two_types_are_multiplied_as_float32(types):
+    a, b = (held_as(x, dtype) for x, dtype in zip(operands(5, 9, 33), types))
+    for x in layouts(a):
+        for y in layouts(b):
+            c = rt.matmul(x, y)
+            assert c.dtype == numpy.float32
+            close(c, widened(a), widened(b))
+    half = rt.matmul(a, b, dtype_out="float16")
+    assert half.dtype == numpy.float16
+    close(half, widened(a), widened(b), "float16")
+    close(rt.matmul(a[None], b), widened(a[None]), widened(b))
+    if "bfloat16" in types:  # as a program has it that knows nothing of the package's mark
+        plain = [numpy.array(x.tolist(), x.dtype.name) for x in (a, b)]
+        close(rt.matmul(*plain, dtype="bfloat16"), widened(a), widened(b))
+
+
+def test_the_packages_bfloat16_says_what_it_is():
+    a, b = (bfloat16_array(x) for x in operands(5, 5, 5))
+    c = rt.matmul(a, b.T)
+    assert c.dtype == numpy.uint16 and c.dtype.metadata == {"rooftile": "bfloat16"}
+    close(widened(rt.matmul(a[:2], b[:, 1:].copy())), widened(a[:2]), widened(b[:, 1:]), "bfloat16")
+    assert rt.matmul(a, b, out=c) is c
+    assert rt.matmul(a[0], b[0]).shape == () and rt.matmul(a[0], b[0]).dtype.metadata
+    with pytest.raises(TypeError, match="^a is bfloat16 and dtype float16"):
+        rt.matmul(a, b, dtype="float16")
+
+
+def test_lists_are_float32():
+    a, b = operands(3, 4, 5)
+    close(rt.matmul(a.tolist(), b), a, b)
+    close(rt.matmul(list(a), b), a, b)
+    close(rt.matmul(a, tuple(map(tuple, b.tolist()))), a, b)
+    assert rt.matmul([[1, 2], [3, 4]], [1, 0.5]).tolist() == [2, 5]
+    assert rt.matmul([[1, 2], [3, 4]], numpy.ones(2, "float16")).dtype == numpy.float32
+
+
+@pytest.mark.parametrize("batch", [(), (3,), (1,)])
+def test_out_with_leading_axes_gets_the_product_in_each(batch):
+    a, b = operands(3, 5, 4, batch)
+    for lead in ((2, 3), (1, 3), (3,), (4, 2, 3)):
+        out = numpy.full((*lead, 5, 3), numpy.nan, "float32").swapaxes(-1, -2)
+        assert rt.matmul(a, b, out=out, bias=numpy.ones(5, "float32")) is out
+        numpy.testing.assert_array_equal(out, numpy.broadcast_to(rt.matmul(a, b, bias=numpy.ones(5, "float32")), out.shape))
+    rows = numpy.full((2, *(batch or (1,)), 3), numpy.nan, "float32")
+    close(rt.matmul(a, b[:, 1], out=rows)[..., None], numpy.broadcast_to(a, (*rows.shape, 4)), b[:, 1:2])
+    given = numpy.empty((3, 5), "float32")
+    assert rt.matmul(a.reshape(-1, 3, 4)[0], b, out=(given,)) is given
+    assert rt.matmul(a, b, out=(None,)).shape == (*batch, 3, 5)
+
+
+@pytest.mark.parametrize("shape", [(), (1,), (5,), (1, 5), (3, 1), (1, 1), (3, 5), (2, 1, 5)])
+def test_c_is_repeated_to_the_result(shape):
+    """As C of ONNX's Gemm is."""
+    a, b = operands(3, 5, 4, (2,))
+    c = numpy.arange(numpy.prod(shape, dtype=int), dtype="float32").reshape(shape)
+    expected = a.astype(float) @ b + 0.5 * c
+    numpy.testing.assert_allclose(rt.matmul(a, b, c=c, beta=0.5), expected, rtol=1e-5)
+    out = numpy.full((2, 5, 3), numpy.nan, "float32").swapaxes(-1, -2)
+    numpy.testing.assert_allclose(rt.matmul(a, b, c=c[()], beta=0.5, out=out), expected, rtol=1e-5)
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float16", "int8"])
@@ -332,7 +407,8 @@ class Masked(numpy.ma.MaskedArray):
     (ValueError, r"^a is 2 x 2 and b is 3 x 2: the inner sizes 2 and 3 differ$", {"b": numpy.ones((3, 2), "float32")}),
     (ValueError, r"the batches 2 and 3 do not fit", {"a": numpy.ones((2, 2, 2), "float32"), "b": numpy.ones((3, 2, 2), "float32")}),
     (ValueError, "^a has no dimensions", {"a": numpy.float32(1)[...]}),
-    (TypeError, "^a is a list, which has neither", {"a": [[1, 2], [3, 4]]}),
+    (ValueError, "^a is a list that is no matrix", {"a": [[1, 2], [3]]}),
+    (TypeError, "^a is bool", {"a": [[True, False]]}),
     (TypeError, "^b is a NoneType, which has neither", {"b": None}),
     (TypeError, "^a is float64, which is none of float32, float16, bfloat16, int8, uint8$", {"a": F32.astype("float64")}),
     (TypeError, "^b is float32 in the other byte order", {"b": F32.astype(">f4")}),
@@ -343,17 +419,25 @@ class Masked(numpy.ma.MaskedArray):
     (TypeError, "^a is a Masked, whose mask", {"a": F32.view(Masked)}),
     (TypeError, "^a is a MaskedArray", {"a": numpy.ma.masked_array(numpy.zeros((2, 2), numpy.dtype((bfloat16, 2))))}),
     (TypeError, "^a is a ndarray whose memory cannot be used", {"a": F32.astype("M8[s]")}),
-    (TypeError, "^a is float32 and b is float16", {"b": F32.astype("float16")}),
+    (TypeError, "^a is float32 and b is int8; both have to have one type$", {"b": F32.astype("int8")}),
+    (TypeError, "^a is uint8 and b is int8; both have to have one type$", {"a": F32.astype("uint8"), "b": F32.astype("int8")}),
     (TypeError, "^b is int32, which is none of float32, float16, bfloat16, int8, uint8$", {"b": F32.astype("int32")}),
     (ValueError, r"^out is 2 x 3; the result is 2 x 2$", {"out": numpy.ones((2, 3), "float32")}),
-    (ValueError, r"^out is 1 x 2 x 2; the result is 2 x 2$", {"out": numpy.ones((1, 2, 2), "float32")}),
+    (ValueError, r"^out is 2 x 1 x 2; the result is 2 x 2$", {"out": numpy.ones((2, 1, 2), "float32")}),
+    (ValueError, r"^out is 1 x 2 x 2; the result is 3 x 2 x 2$", {"a": numpy.ones((3, 2, 2), "float32"),
+                                                                 "out": numpy.ones((1, 2, 2), "float32")}),
+    (ValueError, r"^out is a tuple of 2; it is one array$", {"out": (F32, F32)}),
+    (TypeError, "^out is int32, the result of int8 or uint8; a is float32$", {"out": F32.astype("int32")}),
+    (TypeError, "^c is int32, the result of int8 or uint8; a is float32$", {"c": F32.astype("int32")}),
+    (TypeError, "^dtype_out is int32, the result of int8 or uint8; a is float32$", {"dtype_out": "int32", "out": F32.copy()}),
     (TypeError, "^out is float64, which is none of float32, float16, bfloat16, int32$", {"out": numpy.ones((2, 2))}),
     (TypeError, "^out is uint8, which is none of", {"out": F32.astype("uint8")}),
     (ValueError, "^out overlaps itself", {"out": numpy.lib.stride_tricks.as_strided(numpy.ones(2, "f4"), (2, 2), (0, 4))}),
     (TypeError, "^out is float16; the result is float32$", {"out": F32.astype("float16"), "dtype_out": "float32"}),
     (ValueError, "^out is read-only$", {"out": numpy.broadcast_to(F32, (2, 2))}),
     (ValueError, "^out is read-only$", {"out": memoryview(bytes(16)).cast("f", (2, 2))}),
-    (ValueError, "^c is 2; the result is 2 x 2$", {"c": numpy.ones(2, "float32")}),
+    (ValueError, "^c is 3; the result is 2 x 2$", {"c": numpy.ones(3, "float32")}),
+    (ValueError, "^c is 1 x 2 x 2; the result is 2 x 2$", {"c": numpy.ones((1, 2, 2), "float32")}),
     (TypeError, "^c is float16; the result is float32$", {"c": F32.astype("float16"), "dtype_out": "float32"}),
     (ValueError, "^beta needs c, or out", {"beta": 1}),
     (TypeError, "^alpha is 'two'; it is a number", {"alpha": "two"}),

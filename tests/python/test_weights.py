@@ -124,6 +124,21 @@ def test_gguf_files(tmp_path, monkeypatch):
         rt.GgufFile(tmp_path / "w.gguf")
 
 
+def test_tensors_multiply_whatever_their_type(tmp_path):
+    w = numpy.random.default_rng(7).integers(-8, 9, (64, 3)).astype("float32")  # so that all types hold them, and sums are exact
+    stored = numpy.ascontiguousarray(w.T)
+    held = {"f32": (0, stored), "f16": (1, stored.astype("float16")), "bf16": (30, (stored.view("uint32") >> 16).astype("uint16"))}
+    gguf_file.write(tmp_path / "w.gguf", [(name, stored.shape, code, x.tobytes()) for name, (code, x) in held.items()])
+    file = rt.GgufFile(tmp_path / "w.gguf")
+    x = numpy.random.default_rng(8).integers(-8, 9, (2, 64)).astype("float32")
+    for name in held:
+        assert file[name].shape == w.shape
+        for left in (x, x.astype("float16"), rt.matmul(x, numpy.eye(64, dtype="float32"), dtype_out="bfloat16")):
+            assert (rt.matmul(left, file[name], dtype_out="float32") == x @ w).all()
+        for other in held:
+            assert (rt.matmul(file[other].T, file[name], dtype_out="float32") == w.T @ w).all()
+
+
 def test_tensors_of_three_dimensions_are_stacks(tmp_path):
     w = numpy.random.default_rng(5).integers(-127, 128, (2, 64, 3)).astype("float32")
     stored = numpy.ascontiguousarray(w.swapaxes(1, 2))  # rows of weights, as the file has them

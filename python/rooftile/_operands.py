@@ -1,0 +1,75 @@
+"""The operands a and b of a product as they are given, as memory of one type."""
+import ctypes
+from typing import Any, Optional, Tuple, Union
+
+from ._abi import BF16, F16, F32, TYPE_NAMES
+from ._result import numpy_module
+from ._views import View, check_held, view_of
+from .weights import Packed, Quantized
+
+_FLOATS = (F32, F16, BF16)
+
+
+def array_of(x: Any, name: str) -> Any:
+    """An array of float32 for a list or tuple of numbers; what holds arrays keeps their type; anything else as it is.
+
+    Errors: TypeError for lists of other things, ValueError for rows of different lengths."""
+    numpy = numpy_module()
+    if not isinstance(x, (list, tuple)) or numpy is None:
+        return x
+    try:
+        array = numpy.array(x)
+    except ValueError as error:
+        raise ValueError(f"{name} is a {type(x).__name__} that is no matrix: {error}") from None
+    numbers = array.dtype in (numpy.dtype(int), numpy.dtype(float))  # what Python's numbers are to NumPy
+    return array.astype("float32") if numbers else array
+
+
+def widened(view: View) -> Any:
+    """The values of float16 or bfloat16 as a NumPy array of float32, which has all of them, laid out as they are.
+
+    Errors: TypeError where NumPy is not installed."""
+    numpy = numpy_module()
+    if numpy is None:
+        raise TypeError(f"{TYPE_NAMES[view.type]} beside another type needs NumPy")
+    item = numpy.dtype("uint16" if view.type == BF16 else "float16")
+    buffer = numpy.frombuffer((ctypes.c_char * item.itemsize).from_address(view.address), item) if view.nbytes else numpy.zeros(1, item)
+    values = numpy.lib.stride_tricks.as_strided(buffer, view.shape, view.strides, writeable=False)
+    if view.type == F16:
+        return values.astype("float32")
+    bits = values.astype("uint32")
+    bits <<= 16
+    return bits.view("float32")
+
+
+def _in_float32(view: View, name: str) -> View:
+    return view if view.type == F32 else view_of(widened(view), name)
+
+
+def check_types(a: int, b: int) -> None:
+    if a != b:
+        raise TypeError(f"a is {TYPE_NAMES[a]} and b is {TYPE_NAMES[b]}; both have to have one type")
+
+
+def differ(a: int, b: int) -> bool:
+    """Whether both are multiplied as float32, being floats of different types."""
+    return a != b and a in _FLOATS and b in _FLOATS
+
+
+def operand_views(a: Any, b: Any, dtype: Optional[int]) -> Tuple[View, Union[View, Quantized]]:
+    """The memory of both, as float32 where they are floats of different types. dtype: what uint16 memory holds.
+
+    Errors: those of operand_view, and TypeError for two other types."""
+    packed = isinstance(b, Packed)
+    b = b.original if packed else b
+    va = view_of(array_of(a, "a"), "a", dtype)
+    if isinstance(b, Quantized):
+        check_held(va, "a", dtype)
+        return va, b
+    vb = view_of(array_of(b, "b"), "b", dtype)
+    if dtype not in (None, va.type, vb.type):
+        check_held(va, "a", dtype)
+    if differ(va.type, vb.type) and not packed:
+        va, vb = _in_float32(va, "a"), _in_float32(vb, "b")
+    check_types(va.type, vb.type)
+    return va, vb
