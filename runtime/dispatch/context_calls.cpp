@@ -46,7 +46,9 @@ void Context::gemm(const GemmCall& call) {
   std::optional<GemmCall> precise;
   if (impl_->forbids_half_sums(call)) precise = Impl::without_half_sums(call);
   const GemmCall& asked = precise ? *precise : call;
-  cache.last.set(impl_->id, asked.problem, impl_->run(asked, cache));
+  const Outcome outcome = impl_->run(asked, cache);
+  if (impl_->log != nullptr) impl_->log->say_answer(asked.problem, outcome);
+  cache.last.set(impl_->id, asked.problem, outcome);
 }
 
 Outcome Context::Impl::run(const GemmCall& call, DecisionCache& cache) {
@@ -133,9 +135,7 @@ CachedDecision Context::Impl::decide_new(const Problem& p, Devices of_call) {
   if (choice.veto_name == Veto::kDeviceGone) device->say_gone();
   request_kernel(p, choice);
   const double margin_ns = choice.best_host_ns - choice.device_ns;
-  if (log != nullptr)
-    log->say(p, decide(p, {}), best_kernel(p),
-             choice.tier == Tier::kDevice ? quick_kernel(p, margin_ns) : "");
+  if (log != nullptr) say_decision(p, decide(p, {}));
   CachedDecision decision = {
       .tier = choice.tier,
       .host = faster_host(choice.host_ns, choice.host1_ns),
@@ -203,6 +203,7 @@ void Context::Impl::device_failed(DeviceTier& on, const Problem& p, const Error&
 
 Outcome Context::Impl::run_slices(const Problem& whole, const std::vector<GemmCall>& slices,
                                   Reason reason, DecisionCache& cache) {
+  if (log != nullptr) log->say_note(whole, fmt::format("computed in {} slices", slices.size()));
   const DeviceTier::InTurn in_turn = slices_in_turn(slices, reason);
   if (in_turn.gone && reason == Reason::kForced) throw *in_turn.gone;
   if (in_turn.gone) device_failed(*device.get(), whole, *in_turn.gone);

@@ -13,6 +13,15 @@
 #include "runtime/resident/grouped_on_device.h"
 
 namespace rooftile {
+namespace {
+
+/// The problem with groups of typical sizes: each call has others.
+Problem typical(Problem p) {
+  p.grouping = typical_grouping(p);
+  return p;
+}
+
+}  // namespace
 
 Call Context::Impl::question_grouped(const Problem& p, const Residencies& where,
                                      const Guard& guard) const {
@@ -41,9 +50,7 @@ Call Context::Impl::question_grouped(const Problem& p, const Residencies& where,
 }
 
 void Context::Impl::count_grouped(const Problem& p, double most_gain_ns) const {
-  Problem typical = p;
-  typical.grouping = typical_grouping(p);
-  if (auto* const calls = untuned_counter(typical, most_gain_ns))
+  if (auto* const calls = untuned_counter(typical(p), most_gain_ns))
     calls->fetch_add(1, std::memory_order_relaxed);
 }
 
@@ -81,6 +88,7 @@ Outcome Context::Impl::run_grouped(const GroupedCall& grouped) {
   if (choice != TierChoice::kAuto) return on_host(tier_of(choice), Reason::kForced);
   const Call question = question_grouped(of_rows, {}, guard);
   const Decision decision = rooftile::decide(question, data.model);
+  if (log != nullptr) say_decision(typical(of_rows), decision, is_guarded(guard) ? "guarded" : "");
   if (untuned != nullptr) {
     const Choice predicted = choose(question, data.model);
     count_grouped(of_rows, predicted.best_host_ns - predicted.least_device_ns);
@@ -105,6 +113,11 @@ void Context::grouped(const GroupedCall& call) {
     precise = GroupedCall{Impl::without_half_sums(call.call), call.groups};
   const GroupedCall& asked = precise ? *precise : call;
   const Outcome outcome = impl_->run_grouped(asked);
+  if (impl_->log != nullptr) {
+    Problem of_rows = asked.call.problem;
+    of_rows.m = rows_of(asked.groups);
+    impl_->log->say_answer(typical(of_rows), outcome);
+  }
   cache.last.set(impl_->id, equal_batch(asked), outcome);
 }
 
@@ -119,10 +132,8 @@ std::function<void(const Problem&)> Context::Impl::make_grouped_counter() const 
                        [](const Bucket& b) { return b.groups_band >= 0; });
   return [log = std::weak_ptr(untuned), tuned = std::move(tuned)](const Problem& p) {
     if (flops(p) == 0 || std::ranges::find(tuned, bucket_of(p)) != tuned.end()) return;
-    Problem typical = p;
-    typical.grouping = typical_grouping(p);
     if (const auto counting = log.lock())
-      if (auto* const calls = counting->counter(typical))
+      if (auto* const calls = counting->counter(typical(p)))
         calls->fetch_add(1, std::memory_order_relaxed);
   };
 }

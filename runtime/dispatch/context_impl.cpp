@@ -193,6 +193,13 @@ std::string Context::Impl::quick_kernel(const Problem& p, double margin_ns) cons
   return quick == nullptr ? "" : short_name(*quick);
 }
 
+void Context::Impl::say_decision(const Problem& p, const Decision& decision,
+                                 std::string_view about) const {
+  const bool quick = decision.tier == Tier::kDevice && !is_grouped(p);
+  log->say(p, decision, best_kernel(p),
+           quick ? quick_kernel(p, device_margin_ns(decision)) : std::string(), about);
+}
+
 TierTimes Context::Impl::times_of(const Problem& p, const Choice& choice, double split_ns) const {
   // Largest ratio of predicted times at which a device that is predicted to lose is measured too. A
   // device is not opened only to measure it. The host has no BLAS for other types than float32: its

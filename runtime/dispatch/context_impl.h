@@ -265,6 +265,9 @@ struct Context::Impl {
   /// Kernel that runs while the best one is compiled; "" when there is none, or when calls wait for
   /// the best kernel.
   std::string quick_kernel(const Problem& p, double margin_ns) const;
+  /// Logs the decision of a problem whose operands lie in host memory, with its kernels. Decisions
+  /// are logged. about: as in DecisionLog::say.
+  void say_decision(const Problem& p, const Decision& decision, std::string_view about = {}) const;
   /// What a call waits for, depending on whether the device was forced or chosen.
   DeviceTier::Wait wait_of(Reason reason) const {
     if (while_compiling == WhileCompiling::kWait) return DeviceTier::Wait::kBest;

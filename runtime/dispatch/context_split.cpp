@@ -166,6 +166,7 @@ Outcome Context::Impl::run_predicted_split(const GemmCall& call, DecisionCache::
 std::optional<Outcome> Context::Impl::run_guarded_split(const GemmCall& call, const Guard& guard) {
   if (devices_of(call) != Devices::kAll || needs_float64(guard)) return std::nullopt;
   const std::shared_ptr<SplitCourse> course = course_of(call.problem, guard);
+  if (log != nullptr) log->say_split(call.problem, course->decision().reason);
   if (!course->decision().wins || (scans(guard) && range_refusal(call))) return std::nullopt;
   return run_split(call, guard, *course);
 }

@@ -5,20 +5,22 @@
 #include <cmath>
 
 #include "core/time_text.h"
-#include "runtime/support/log.h"
 
 namespace rooftile {
 namespace {
 
-std::string text_of(const Problem& p) { return to_string(p) + (p.types == Types{} ? " f32" : ""); }
+std::string text_of(const Problem& p, std::string_view about = {}) {
+  return fmt::format("{}{}{}{}", to_string(p), p.types == Types{} ? " f32" : "",
+                     about.empty() ? "" : ", ", about);
+}
 
 std::string prediction(double ns) { return std::isfinite(ns) ? time_text(ns) : "not predicted"; }
 
 }  // namespace
 
 void DecisionLog::say(const Problem& p, const Decision& d, const std::string& kernel,
-                      const std::string& quick) {
-  std::string line = fmt::format("{}: {}, ", text_of(p), name(d.tier));
+                      const std::string& quick, std::string_view about) {
+  std::string line = fmt::format("{}: {}, ", text_of(p, about), name(d.tier));
   if (d.veto_name == Veto::kNone)
     line += fmt::format("score {:.3g}, device {}, ", d.score, prediction(d.device_ns));
   line += fmt::format("host {}, host1 {}", prediction(d.host_ns), prediction(d.host1_ns));
@@ -28,11 +30,26 @@ void DecisionLog::say(const Problem& p, const Decision& d, const std::string& ke
     line +=
         fmt::format(", with a pass of the host over {} of {}", d.pass_over, prediction(d.pass_ns));
   if (!quick.empty()) line += ", while that is compiled " + quick;
-  say_once(line);
+  lines_.say(line);
+}
+
+void DecisionLog::say_answer(const Problem& p, const Outcome& outcome, std::string_view about) {
+  const std::string_view why = outcome.reason == Reason::kForced      ? "forced"
+                               : outcome.reason == Reason::kPrecision ? "for its precision"
+                               : outcome.reason == Reason::kFailed    ? "because the device failed"
+                                                                      : "";
+  if (why.empty()) return;
+  lines_.say(fmt::format("{}: {}, {}{}{}", text_of(p, about), name(outcome.tier), why,
+                         outcome.kernel != nullptr ? "; kernel " : "",
+                         outcome.kernel != nullptr ? short_name(*outcome.kernel) : ""));
+}
+
+void DecisionLog::say_note(const Problem& p, std::string_view note) {
+  lines_.say(fmt::format("{}: {}", text_of(p), note));
 }
 
 void DecisionLog::say_split(const Problem& p, const std::string& how) {
-  say_once(fmt::format("{}: split: {}", text_of(p), how));
+  say_note(p, "split: " + how);
 }
 
 void DecisionLog::say_changed(const Problem& p, const TierTimes& times) {
@@ -41,12 +58,7 @@ void DecisionLog::say_changed(const Problem& p, const TierTimes& times) {
     if (const auto time = times.time_of(tier))
       line += fmt::format(", {} {} {}", name(tier), time->measured ? "takes" : "is predicted",
                           time_text(time->ns));
-  say_once(line);
-}
-
-void DecisionLog::say_once(const std::string& line) {
-  const std::lock_guard lock(mutex_);
-  if (said_.size() < kMostLines && said_.insert(line).second) log_line(line);
+  lines_.say(line);
 }
 
 }  // namespace rooftile

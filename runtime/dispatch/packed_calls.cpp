@@ -13,6 +13,10 @@ namespace {
 
 std::string_view letter_of(Operand operand) { return operand == Operand::kA ? "a" : "b"; }
 
+std::string about_packed(const GemmCall& call) {
+  return fmt::format("packed {}", letter_of(call.packed->shape.operand));
+}
+
 bool is_for_host(TierChoice choice, const Guard& guard) {
   return (choice != TierChoice::kAuto && choice != TierChoice::kDevice) ||
          (choice == TierChoice::kAuto && needs_float64(guard));
@@ -67,9 +71,15 @@ Decision Context::Impl::decide(const GemmCall& call, const Guard& guard) const {
 }
 
 CachedDecision Context::Impl::decide_packed(const GemmCall& call) const {
-  if (!cannot_use(*call.packed, call).empty()) return {.reads_packed = false};
+  if (const std::string why = cannot_use(*call.packed, call); !why.empty()) {
+    if (log != nullptr) log->say_note(call.problem, about_packed(call) + " is not used: " + why);
+    return {.reads_packed = false};
+  }
   constexpr double kAnyMargin = std::numeric_limits<double>::infinity();
   const Decision decision = decide(call, {});
+  if (log != nullptr)
+    log->say(call.problem, decision, short_name(device->ranked(call).front().candidate->variant),
+             "", about_packed(call));
   return {.tier = decision.tier,
           .host = best_host(decision),
           .device_margin_ns = device_margin_ns(decision),
@@ -122,13 +132,19 @@ bool Context::Impl::run_packed(const GemmCall& call, const DecisionCache::Entry&
   const bool has_plain = has_operand(call, call.packed->shape.operand);
   const bool forced = choice_of(call) == TierChoice::kDevice;
   const Reason chosen = forced ? Reason::kForced : Reason::kPredicted;
+  const auto say_answer = [&](const Outcome& outcome) {
+    if (log != nullptr) log->say_answer(call.problem, outcome, about_packed(call));
+  };
   const auto answered = [&](Tier by, Reason reason, const Variant* kernel) {
+    say_answer({.tier = by, .reason = reason, .kernel = kernel});
     last.set_decided(id, entry.problem, by, reason, kernel, residencies_of(call));
   };
   if (decided.untuned_calls != nullptr)
     decided.untuned_calls->fetch_add(1, std::memory_order_relaxed);
   if (const Guard guard = guard_of(call); is_guarded(guard)) {
-    last.set(id, call.problem, gemm_with_guard(call, guard, forced));
+    const Outcome outcome = gemm_with_guard(call, guard, forced);
+    say_answer(outcome);
+    last.set(id, call.problem, outcome);
     return true;
   }
   const DeviceTier::Wait wait = has_plain ? wait_of(chosen) : DeviceTier::Wait::kBest;

@@ -32,6 +32,7 @@ Resident::Resident(std::shared_ptr<Device> device, std::optional<KernelRanking> 
                    std::function<std::shared_ptr<Device>()> checking_device,
                    std::shared_ptr<OnDemandKernels> on_demand, Precision precision)
     : owner_(::getpid()),
+      log_(log_level() == LogLevel::kDecisions ? std::make_unique<OnceLog>() : nullptr),
       precision_(precision),
       device_(std::move(device)),
       ranking_(std::move(ranking)),
@@ -220,6 +221,11 @@ ResidentProduct Resident::product(const ResidentWork& work, AwaitCertificate awa
   // workspace that overlaps an operand.
   if (work.workspace.region.buffer != nullptr || product.workspace_bytes() == 0)
     product.steps(work.workspace.region, nothing_);
+  const Problem& p = work.call.problem;
+  if (log_ != nullptr && !product.empty())
+    log_->say(fmt::format("{}{}, on device buffers: device; kernel {}", to_string(p),
+                          p.types == Types{} ? " f32" : "",
+                          short_name(product.kernel()->variant())));
   return product;
 }
 

@@ -18,6 +18,7 @@
 #include "runtime/resident/resident_scales.h"
 #include "runtime/resident/resident_segments.h"
 #include "runtime/resident/row_shaders.h"
+#include "runtime/support/log.h"
 
 namespace rooftile {
 
@@ -106,7 +107,8 @@ class Resident : public std::enable_shared_from_this<Resident> {
   void reap();  ///< The caller holds submitting_.
   double patience_ns();
 
-  const pid_t owner_;  ///< Process that created this object.
+  const pid_t owner_;                   ///< Process that created this object.
+  const std::unique_ptr<OnceLog> log_;  ///< Null: decisions are not logged.
   const Precision precision_;
   const std::shared_ptr<Device> device_;
   const std::optional<KernelRanking> ranking_;

@@ -1,8 +1,10 @@
 // Warnings and log lines for programs whose calls succeed.
 #pragma once
 
+#include <mutex>
 #include <string>
 #include <string_view>
+#include <unordered_set>
 
 namespace rooftile {
 
@@ -19,6 +21,17 @@ bool is_log_level(std::string_view value);
 
 /// Writes "rooftile: TEXT" to stderr. Thread-safe.
 void log_line(std::string_view text);
+
+/// Writes each line once, although threads decide independently and may forget a decision; 10,000
+/// lines at most. Thread-safe.
+class OnceLog {
+ public:
+  void say(const std::string& line);
+
+ private:
+  std::mutex mutex_;
+  std::unordered_set<std::string> said_;
+};
 
 /// Same as log_line(), unless the level is kOff. The caller ensures that nothing is printed twice.
 void log_warning(std::string_view text);

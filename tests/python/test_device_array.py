@@ -79,6 +79,28 @@ def test_arrays_of_the_processor_become_float32_beside_float32(session):
     close(out, half_a.astype(float) @ b, 6)
 
 
+def test_the_log_tells_where_products_run(monkeypatch, capfd):
+    monkeypatch.setenv("ROOFTILE_LOG", "decisions")
+    a, b = operands(4, 5, 6)
+
+    def told(use):
+        with rt.Session() as session:
+            capfd.readouterr()
+            for _ in range(3):
+                use(session)
+            return capfd.readouterr().err
+
+    for tier in ("host", "host1", "host64"):
+        assert told(lambda s: s.matmul(a, b, tier=tier)) == f"rooftile: 4x5x6 nn f32: {tier}, forced\n"
+    assert "rooftile: 4x5x6 nn f32: device, forced; kernel " in told(lambda s: s.matmul(a, b, tier="device"))
+    assert "rooftile: 4x5x6 nn f32, on device buffers: device; kernel " in told(lambda s: (s.array(a) @ b).numpy())
+    assert "rooftile: 4x5x6 nn f32: packed b is not used: " in told(lambda s: s.matmul(a, s.pack(b, rows=(4,))))
+    grouped = "rooftile: 4x5x6 nn in 2 groups of 2 experts f32: "
+    for tier, line in ((None, "host, "), ("host1", "host1, forced\n"), ("device", "device, forced\n")):
+        said = told(lambda s: s.matmul_grouped(a, numpy.stack([b, b]), rows=[3, 1], tier=tier))
+        assert grouped + line in said and said.count(grouped) == 1
+
+
 def test_epilogue_and_out(session):
     a, b = operands(5, 7, 6)
     x, y = session.array(a), session.array(b)

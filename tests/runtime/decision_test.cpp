@@ -2,6 +2,8 @@
 #include <algorithm>
 #include <rooftile/rooftile.hpp>
 #include <thread>
+#include <utility>
+#include <vector>
 
 #include "generator/space.h"
 #include "runtime/device/device.h"
@@ -132,6 +134,40 @@ TEST(DecisionLog, HasALineForEachNewProblem) {
   EXPECT_THAT(lines, HasSubstr("7x9x10 nn bias_column f32: host"));
   EXPECT_THAT(lines, HasSubstr(", with a pass of the host over c of "));
   EXPECT_THAT(lines, HasSubstr("; veto no_kernel: no kernel for i8_i32.nn is tuned on"));
+}
+
+TEST(DecisionLog, HasALineForEachAnswerThatIsNotPredicted) {
+  const ScratchFolder folder;
+  const Enumeration found = enumerate_devices();
+  ASSERT_FALSE(found.devices.empty()) << found.note;
+  write_test_database(folder / "tuned.db", found.devices.front(), {fallback_variant()});
+  const ScopedEnvironment log("ROOFTILE_LOG", "decisions");
+  const auto said = [&](TierChoice of_context, TierChoice of_call, const Guard& guard) {
+    Context context({.database = folder / "tuned.db", .tier = of_context});
+    testing::internal::CaptureStderr();
+    for (int call = 0; call < 3; ++call) {
+      Product product(packed_problem(8, 9, 10));
+      GemmCall asked = call_of(product, of_call);
+      asked.guard = guard;
+      context.gemm(asked);
+    }
+    return testing::internal::GetCapturedStderr();
+  };
+  for (const auto& [tier, name] :
+       std::vector<std::pair<TierChoice, std::string>>{{TierChoice::kHost, "host"},
+                                                       {TierChoice::kHost1, "host1"},
+                                                       {TierChoice::kHost64, "host64"}}) {
+    const std::string line = "rooftile: 8x9x10 nn f32: " + name + ", forced\n";
+    EXPECT_EQ(said(tier, TierChoice::kAuto, {}), line);
+    EXPECT_EQ(said(TierChoice::kAuto, tier, {}), line);
+  }
+  EXPECT_EQ(
+      said(TierChoice::kDevice, TierChoice::kAuto, {}),
+      "rooftile: 8x9x10 nn f32: device, forced; kernel " + short_name(fallback_variant()) + "\n");
+  EXPECT_EQ(said(TierChoice::kAuto, TierChoice::kAuto, {.precision = Precision::kExact64}),
+            "rooftile: 8x9x10 nn f32: host64, for its precision\n");
+  EXPECT_THAT(said(TierChoice::kAuto, TierChoice::kAuto, {.check_spots = true}),
+              MatchesRegex("rooftile: 8x9x10 nn f32, guarded: host1?, score .*; kernel .*\n"));
 }
 
 }  // namespace

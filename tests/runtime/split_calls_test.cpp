@@ -252,6 +252,8 @@ TEST_F(SplitCalls, TheLogSaysWhoComputesWhat) {
   EXPECT_THAT(said_by([&] { multiply(*open_all(), large_); }),
               AllOf(HasSubstr("330x90x70 nt f32: split: llvmpipe and SwiftShader Device and host"),
                     HasSubstr(" together ")));
+  EXPECT_THAT(said_by([&] { multiply(*open_all(), large_, {.scan_range = true}); }),
+              HasSubstr("330x90x70 nt f32: split: llvmpipe and SwiftShader Device and host"));
 }
 
 TEST_F(SplitCalls, TheCAbiSaysWhoComputedWhat) {

@@ -88,6 +88,23 @@ TEST_F(SlicedCalls, AfterAFailedKernelTheNextOneComputesTheRemainingSlices) {
               HasSubstr(short_name(default_variant(device_))));
 }
 
+TEST_F(SlicedCalls, TheLogSaysThatACallIsSliced) {
+  const ScopedEnvironment log("ROOFTILE_LOG", "decisions");
+  const auto context = open_staging();
+  for (const TierChoice tier : {TierChoice::kDevice, TierChoice::kAuto}) {
+    testing::internal::CaptureStderr();
+    Product product(packed_problem(tier == TierChoice::kDevice ? 200 : 256, 64, 64));
+    context->gemm(call_of(product, tier));
+    const std::string said = testing::internal::GetCapturedStderr();
+    const std::string problem =
+        tier == TierChoice::kDevice ? "200x64x64 nn f32" : "256x64x64 nn f32";
+    EXPECT_THAT(said, HasSubstr("rooftile: " + problem + ": computed in 4 slices\n"));
+    EXPECT_THAT(
+        said, HasSubstr("rooftile: " + problem +
+                        (tier == TierChoice::kDevice ? ": device, forced\n" : ": device, score")));
+  }
+}
+
 TEST_F(SlicedCalls, SlicesAreDecidedAndPredictedTogether) {
   Calibration calibration = slow_host();
   calibration.device.overlap = 1;

@@ -10,6 +10,7 @@
 namespace rooftile {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::HasSubstr;
 
 /// Returns the bytes of C, including the canaries around it.
@@ -78,6 +79,34 @@ TEST_F(PackedTest, HostCallsGiveTheSameBitsAsWithoutPacking) {
           EXPECT_EQ(last().tier, ROOFTILE_TIER_DEVICE);
         }
       }
+}
+
+TEST_F(PackedTest, TheLogSaysWhereCallsGoAndWithWhichKernel) {
+  const ScopedEnvironment log("ROOFTILE_LOG", "decisions");
+  open({parse_variant(kPacksB)});
+  Product product(packed_problem(33, 37, 66));
+  const auto said = [&](rooftile_tier tier, bool resident) {
+    HostCall call(product);
+    call.args.tier = tier;
+    call.args.packed = pack(call.args);
+    testing::internal::CaptureStderr();
+    if (resident) {
+      expect_right(product, operands_of(product, 0));
+    } else {
+      ok(rooftile_gemm(context_, &call.args));
+    }
+    return testing::internal::GetCapturedStderr();
+  };
+  const std::string kernel = name_of(kPacksB);
+  EXPECT_THAT(said(ROOFTILE_TIER_AUTO, false),
+              AllOf(HasSubstr("rooftile: 33x37x66 nn f32, packed b: host, score "),
+                    HasSubstr("; kernel " + kernel + "\n")));
+  EXPECT_THAT(
+      said(ROOFTILE_TIER_DEVICE, false),
+      HasSubstr("rooftile: 33x37x66 nn f32, packed b: device, forced; kernel " + kernel + "\n"));
+  EXPECT_THAT(
+      said(ROOFTILE_TIER_AUTO, true),
+      HasSubstr("rooftile: 33x37x66 nn f32, on device buffers: device; kernel " + kernel + "\n"));
 }
 
 TEST_F(PackedTest, TakesEveryType) {
