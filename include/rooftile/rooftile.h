@@ -162,6 +162,7 @@ typedef struct rooftile_options {
   /// of threads. This rules out kernels that add atomically, runs the host tiers on one thread of
   /// OpenBLAS, and makes a call wait until its kernel is compiled. Only a kernel that fails, which
   /// is reported on stderr, may change bits. Default: $ROOFTILE_DETERMINISTIC, where 1 means yes.
+  /// Without either, a rank of an MPI program measures no calls and waits for kernels, too.
   int deterministic;
   rooftile_precision precision;  ///< Precision of calls that do not set one.
   /// If not 0, repeated calls stay on the predicted tier. Default: repeated calls are measured and

@@ -32,12 +32,14 @@ struct ContextOptions {
   std::filesystem::path database;  ///< Empty: default_database_path().
   /// Substring of a name or UUID. Empty: $ROOFTILE_DEVICE, else the best tuned device.
   std::string device;
-  std::optional<TierChoice> tier;              ///< No value: $ROOFTILE_TIER, else auto.
-  std::filesystem::path cache_folder;          ///< Empty: default_cache_folder().
-  std::optional<LogUntuned> log_untuned;       ///< No value: $ROOFTILE_LOG_UNTUNED, else yes.
-  std::optional<MeasureCalls> measure_calls;   ///< No value: $ROOFTILE_MEASURE_CALLS, else yes.
+  std::optional<TierChoice> tier;         ///< No value: $ROOFTILE_TIER, else auto.
+  std::filesystem::path cache_folder;     ///< Empty: default_cache_folder().
+  std::optional<LogUntuned> log_untuned;  ///< No value: $ROOFTILE_LOG_UNTUNED, else yes.
+  /// No value: $ROOFTILE_MEASURE_CALLS, else yes, but no in a rank of an MPI program.
+  std::optional<MeasureCalls> measure_calls;
   std::optional<Deterministic> deterministic;  ///< No value: $ROOFTILE_DETERMINISTIC, else no.
-  /// A deterministic context always uses kWait.
+  /// A deterministic context always uses kWait, and so does one of several MPI ranks that says
+  /// nothing of `deterministic`.
   WhileCompiling while_compiling = WhileCompiling::kHostAnswers;
   /// Precision of calls that do not set one. No value: $ROOFTILE_PRECISION, else standard.
   std::optional<Precision> precision;

@@ -35,6 +35,19 @@ Deterministic deterministic_from_environment() {
                                                              : Deterministic::kNo;
 }
 
+/// Whether timings must not change where calls run, because the other ranks of an MPI program would
+/// have other timings (docs/distributed.md). ROOFTILE_DETERMINISTIC=off lets them.
+bool is_alike(const ContextOptions& options) {
+  const int ranks = mpi_ranks();
+  if (ranks == 1 || options.deterministic || !environment("ROOFTILE_DETERMINISTIC").empty())
+    return false;
+  if (log_level() == LogLevel::kDecisions)
+    log_warning_once("ranks", fmt::format("this is one of {} MPI ranks: calls wait for their best "
+                                          "kernel and are not measured, so that ranks decide alike",
+                                          ranks));
+  return true;
+}
+
 /// Reports a database or a device that was named but does not exist. Calls succeed without them, so
 /// a misspelt name would otherwise show only in the time of calls.
 void warn_of_missing(const TunedData& data, TierChoice tier, bool database_is_named,
@@ -259,10 +272,13 @@ Context::Context(const ContextOptions& options) : impl_(std::make_unique<Impl>()
                                : parse_tier_choice(tier);
   impl_->deterministic =
       options.deterministic ? *options.deterministic : deterministic_from_environment();
-  impl_->while_compiling =
-      impl_->deterministic == Deterministic::kYes ? WhileCompiling::kWait : options.while_compiling;
-  const bool measures = options.measure_calls ? *options.measure_calls == MeasureCalls::kYes
-                                              : environment_switch("ROOFTILE_MEASURE_CALLS", true);
+  const bool alike = is_alike(options);
+  impl_->while_compiling = alike || impl_->deterministic == Deterministic::kYes
+                               ? WhileCompiling::kWait
+                               : options.while_compiling;
+  const bool measures = options.measure_calls
+                            ? *options.measure_calls == MeasureCalls::kYes
+                            : environment_switch("ROOFTILE_MEASURE_CALLS", !alike);
   if (!measures || impl_->deterministic == Deterministic::kYes)
     impl_->measure_calls = MeasureCalls::kNo;
   const std::string precision = environment("ROOFTILE_PRECISION");

@@ -42,6 +42,14 @@ bool environment_switch(const char* variable, bool otherwise) {
   return value.empty() ? otherwise : value == "1" || value == "on";
 }
 
+int mpi_ranks() {
+  int ranks = 1;
+  // SLURM_NTASKS is that of an allocation, in which programs of one process run as well.
+  for (const char* variable : {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_STEP_NUM_TASKS"})
+    ranks = std::max(ranks, std::atoi(environment(variable).c_str()));
+  return ranks;
+}
+
 void check_environment() {
   for (const Setting& setting :
        {Setting{"ROOFTILE_TIER", tier_choice_names()}, Setting{"ROOFTILE_DEVICES", devices_names()},

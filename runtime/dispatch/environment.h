@@ -13,6 +13,10 @@ std::string environment(const char* variable);
 /// Throws kInvalidArgument for any other value.
 bool environment_switch(const char* variable, bool otherwise);
 
+/// How many ranks the MPI program has that this process is a rank of, as Open MPI, Hydra (MPICH,
+/// Intel MPI) and Slurm's srun tell it; 1 where it is none.
+int mpi_ranks();
+
 /// Throws kInvalidArgument, naming the variable and its values, when ROOFTILE_TIER,
 /// ROOFTILE_DEVICES, ROOFTILE_PRECISION, ROOFTILE_DETERMINISTIC, ROOFTILE_MEASURE_CALLS,
 /// ROOFTILE_LOG_UNTUNED or ROOFTILE_VALIDATION has an unknown one. An unknown ROOFTILE_LOG stops no

@@ -43,6 +43,16 @@ TEST(Environment, SwitchesTakeNumbersAndWords) {
   }
 }
 
+TEST(Environment, RanksAreThoseOfTheProgramAndNotOfAnAllocation) {
+  const ScopedEnvironment allocation("SLURM_NTASKS", "8");
+  EXPECT_EQ(mpi_ranks(), 1);
+  for (const char* variable : {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_STEP_NUM_TASKS"})
+    for (const auto& [value, ranks] : {std::pair("4", 4), {"1", 1}, {"", 1}, {"many", 1}}) {
+      const ScopedEnvironment set(variable, value);
+      EXPECT_EQ(mpi_ranks(), ranks) << variable;
+    }
+}
+
 class MissingNames : public testing::Test {
  protected:
   std::string said_by_opening(const ContextOptions& options) {

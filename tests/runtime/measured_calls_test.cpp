@@ -59,6 +59,11 @@ TEST_F(MeasuredCalls, MoveToTheFasterTier) {
               ::testing::HasSubstr("401x503x402 nt f32: host1 from now on, host takes "));
   EXPECT_EQ(decision.tier, ROOFTILE_TIER_HOST1);
   EXPECT_EQ(decision.reason, ROOFTILE_REASON_MEASURED);
+  for (const auto& [variable, value] :
+       {std::pair("ROOFTILE_DETERMINISTIC", "off"), std::pair("ROOFTILE_MEASURE_CALLS", "on")}) {
+    const ScopedEnvironment rank("OMPI_COMM_WORLD_SIZE", "4"), overridden(variable, value);
+    EXPECT_EQ(last_of_some().reason, ROOFTILE_REASON_MEASURED) << variable;
+  }
   EXPECT_LT(decision.host_ns, decision.host1_ns)
       << "the decision does not hold the predicted times";
 }
@@ -73,6 +78,10 @@ TEST_F(MeasuredCalls, StayOnThePredictedTierWithoutMeasurement) {
   stays({.deterministic = 1});
   {
     const ScopedEnvironment off("ROOFTILE_MEASURE_CALLS", "off");
+    stays({});
+  }
+  {
+    const ScopedEnvironment rank("PMI_SIZE", "2");
     stays({});
   }
   first_reason_ = ROOFTILE_REASON_FORCED;

@@ -182,6 +182,21 @@ TEST_F(QuickAnswers, ADeterministicContextUsesNoQuickKernel) {
     }
 }
 
+TEST_F(QuickAnswers, ARankOfAnMpiProgramWaitsForTheBestKernelAsTheOthersDo) {
+  const ScopedEnvironment ranks("OMPI_COMM_WORLD_SIZE", "4"), log("ROOFTILE_LOG", "decisions");
+  Gate gate(cache_, best_);
+  testing::internal::CaptureStderr();
+  Context context({.database = database_, .cache_folder = cache_});
+  std::optional<Answer> waited;
+  std::thread waiting([&] { waited = multiply(context); });
+  EXPECT_TRUE(gate.open());
+  waiting.join();
+  EXPECT_THAT(testing::internal::GetCapturedStderr(),
+              HasSubstr("rooftile: this is one of 4 MPI ranks: calls wait for their best kernel"));
+  expect(*waited, Reason::kPredicted, best_);
+  EXPECT_FALSE(was_compiled(quick_));
+}
+
 TEST_F(QuickAnswers, TheQuickKernelIsNotUsedWhereTheHostIsFaster) {
   plant(1e4, 1e6, even_host());  // The host takes 130 us.
   Gate gate(cache_, best_);
