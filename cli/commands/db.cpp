@@ -151,7 +151,7 @@ void add_db(CLI::App& app, const Globals& globals, Action& action) {
 void add_query(CLI::App& app, const Globals& globals, Action& action) {
   CLI::App* command =
       app.add_subcommand("query", "Run one read-only SQL statement on the tuning database");
-  command->footer("Example: rooftile query \"SELECT * FROM best_kernels\"");
+  command->footer("Example: rooftile query \"SELECT bucket, m, n, k, gflops FROM best_kernels\"");
   static std::string sql;
   static bool csv = false, json = false;
   command->add_option("sql", sql, "The statement; docs/database-tables.md describes the views")

@@ -61,6 +61,8 @@ void make_private_folder(const std::filesystem::path& folder) {
   std::error_code error;
   if (folder.empty() || std::filesystem::is_directory(folder, error)) return;
   if (folder.has_parent_path()) std::filesystem::create_directories(folder.parent_path(), error);
+  if (error)
+    fail(ErrorCode::kIo, "cannot make the cache folder {}: {}", folder.string(), error.message());
   if (::mkdir(folder.c_str(), S_IRWXU) != 0 && errno != EEXIST) {
     fail(ErrorCode::kIo, "cannot make the cache folder {}: {}", folder.string(),
          std::strerror(errno));

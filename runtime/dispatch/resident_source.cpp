@@ -28,6 +28,7 @@ std::shared_ptr<Resident> ResidentSource::opened() {
 
 DeviceProfile ResidentSource::wanted_profile() const {
   if (adopted_ != nullptr) return adopted_->profile();
+  check_not_forked();
   const Enumeration found = enumerate_devices();
   const auto match = std::ranges::find_if(
       found.devices, [&](const DeviceProfile& d) { return is_wanted(d, wanted_); });

@@ -114,6 +114,7 @@ std::shared_ptr<Device> open_tuned_device(const DeviceProfile& profile,
   load_drivers();
   if (!Background::wait_at_exit())
     fail(ErrorCode::kDevice, "{} is not opened: the process is ending", profile.name);
+  check_not_forked();  // Else the list would be empty, as if the device were not here.
   const Enumeration found = enumerate_devices();
   const auto match = std::find_if(found.devices.begin(), found.devices.end(),
                                   [&](const DeviceProfile& d) { return same_device(d, profile); });

@@ -56,8 +56,11 @@ std::string message_of(int error) {
 
 /// Returns why the file is not completely written; "" when it is.
 std::string write(const std::filesystem::path& path, const std::vector<std::uint32_t>& words) {
-  std::error_code ignored;
-  std::filesystem::create_directories(path.parent_path(), ignored);
+  std::error_code error_of_folder, ignored;
+  std::filesystem::create_directories(path.parent_path(), error_of_folder);
+  if (error_of_folder)
+    return fmt::format("the folder {} cannot be made: {}", path.parent_path().string(),
+                       error_of_folder.message());
   std::filesystem::permissions(path.parent_path(), std::filesystem::perms::owner_all, ignored);
   const std::string_view code(reinterpret_cast<const char*>(words.data()),
                               words.size() * sizeof(std::uint32_t));

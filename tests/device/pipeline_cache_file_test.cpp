@@ -140,6 +140,16 @@ TEST_F(PipelineCacheFile, UnwritableFolderIsAnError) {
   }
 }
 
+TEST_F(PipelineCacheFile, TheErrorTellsWhyNoFolderCanBeMade) {
+  try {  // Where root makes no folders either.
+    store_pipeline_cache("/sys/rooftile/cache/cache.bin", kProfile, data_);
+    FAIL() << "a folder was made in /sys";
+  } catch (const Error& error) {
+    EXPECT_THAT(error.what(), HasSubstr("cannot make the cache folder /sys/rooftile/cache: "));
+    EXPECT_THAT(error.what(), testing::Not(HasSubstr("No such file or directory")));
+  }
+}
+
 TEST(PipelineCacheFileName, DiffersByDeviceAndDriver) {
   DeviceProfile other = kProfile;
   other.driver_version = 5;

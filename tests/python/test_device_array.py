@@ -1,6 +1,7 @@
 """Arrays on the device: collected products, transposes, batches, types, epilogues, and what is refused."""
 import gc
 import os
+import subprocess
 import threading
 
 import numpy
@@ -207,6 +208,30 @@ def test_arrays_outlive_their_session():
         x @ x.T
     del x
     gc.collect()
+
+
+@pytest.mark.parametrize("tuned", [True, False])
+@pytest.mark.parametrize("use", ["matmul", "array", "grouped"])
+def test_a_forked_child_that_asks_for_the_device_is_told_of_the_fork(tmp_path, tuned, use):
+    if tuned:
+        subprocess.run([os.environ["ROOFTILE_WRITE_DATABASE"], tmp_path / "tuned.db", "slow"], check=True)
+    x = numpy.ones((4, 4), "float32")
+    with rt.Session(tmp_path / "tuned.db" if tuned else None) as session:
+        assert (session.matmul(x, x, tier="device") == 4).all()
+    parent, child = os.pipe()
+    if os.fork() == 0:
+        try:
+            with rt.Session(tmp_path / "tuned.db" if tuned else None) as session:
+                {"matmul": lambda: session.matmul(x, x, tier="device"), "array": lambda: session.array(x),
+                 "grouped": lambda: session.matmul_grouped(x, x[None], [4], tier="device")}[use]()
+            os.write(child, b"computed")
+        except rt.Error as error:
+            os.write(child, str(error).encode())
+        os._exit(0)
+    os.wait()
+    said = os.read(parent, 1000).decode()
+    assert "was forked from" in said and "fork before the first use" in said
+    assert "is not here" not in said and "tune" not in said and "no Vulkan device" not in said
 
 
 def test_a_forked_child_computes_on_the_host(session):

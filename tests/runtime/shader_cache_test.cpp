@@ -1,5 +1,6 @@
 #include "runtime/kernel/shader_cache.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -74,6 +75,15 @@ TEST_F(ShaderCacheTest, TrustsNoEntryThatOthersCanHaveWritten) {
 TEST(ShaderCacheFolder, AnUnwritableOneIsNoError) {
   const ShaderCache cache("/proc/nowhere");
   EXPECT_FALSE(cache.spirv(emit_gemm(fallback_variant(), {})).empty());
+}
+
+TEST(ShaderCacheFolder, TheWarningNamesTheFolderAndWhyItCannotBeMade) {
+  const ShaderCache cache("/sys/rooftile/cache");  // Where root makes no folders either.
+  testing::internal::CaptureStderr();
+  cache.spirv(emit_gemm(fallback_variant(), {}));
+  const std::string said = testing::internal::GetCapturedStderr();
+  EXPECT_THAT(said, testing::HasSubstr("the folder /sys/rooftile/cache/spirv cannot be made: "));
+  EXPECT_THAT(said, testing::Not(testing::HasSubstr("No such file or directory")));
 }
 
 }  // namespace

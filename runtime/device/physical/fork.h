@@ -6,4 +6,7 @@ namespace rooftile {
 /// Whether this process is such a child.
 bool forked_after_use();
 
+/// Throws kDevice, saying so, where it is.
+void check_not_forked();
+
 }  // namespace rooftile

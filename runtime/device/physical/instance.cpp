@@ -149,18 +149,21 @@ bool forked_after_use() {
   return made_by != 0 && made_by != ::getpid();
 }
 
+void check_not_forked() {
+  if (forked_after_use())
+    fail(ErrorCode::kDevice,
+         "process {} was forked from {}, which already used Vulkan, and drivers do not survive a "
+         "fork; start the child with exec, or fork before the first use",
+         ::getpid(), owner.load());
+}
+
 Instance& shared_instance() {
   static auto& mutex = *new std::mutex;
   static Instance* instance = nullptr;
 
   // Checked before the lock is taken: another thread of the parent may have held it at the fork,
   // and it is then never released.
-  if (forked_after_use()) {
-    fail(ErrorCode::kDevice,
-         "process {} was forked from {}, which already used Vulkan, and drivers do not survive a "
-         "fork; start the child with exec, or fork before the first use",
-         ::getpid(), owner.load());
-  }
+  check_not_forked();
   std::lock_guard lock(mutex);
   if (instance == nullptr) {
     owner = ::getpid();
