@@ -46,6 +46,13 @@ def test_an_unknown_precision_is_reported(untuned):
     assert run.stderr.startswith("rooftile: Rooftile cannot be opened: ROOFTILE_PRECISION is 'best'; known: relaxed") and run.stderr.count("\n") == 1
 
 
+@pytest.mark.parametrize("tier", ["host", "host1", "device"])
+def test_the_log_tells_where_forced_calls_run(tuned, tier):
+    code = "blas = library(sys.argv[1])\nfor _ in range(3): square(blas, 70)"
+    run = tuned.run(sys.executable, "-c", PRELUDE + code, LINKED, stderr=None, ROOFTILE_TIER=tier, ROOFTILE_LOG="decisions")
+    assert run.stderr.startswith(f"rooftile: 70x70x70 nn f32: {tier}, forced") and run.stderr.count("\n") == 1
+
+
 def test_on_the_device_as_predicted(tuned):
     tuned.run(sys.executable, PRODUCTS, LINKED)
 
