@@ -38,14 +38,7 @@ Deterministic deterministic_from_environment() {
 /// Whether timings must not change where calls run, because the other ranks of an MPI program would
 /// have other timings (docs/distributed.md). ROOFTILE_DETERMINISTIC=off lets them.
 bool is_alike(const ContextOptions& options) {
-  const int ranks = mpi_ranks();
-  if (ranks == 1 || options.deterministic || !environment("ROOFTILE_DETERMINISTIC").empty())
-    return false;
-  if (log_level() == LogLevel::kDecisions)
-    log_warning_once("ranks", fmt::format("this is one of {} MPI ranks: calls wait for their best "
-                                          "kernel and are not measured, so that ranks decide alike",
-                                          ranks));
-  return true;
+  return mpi_ranks() > 1 && !options.deterministic && environment("ROOFTILE_DETERMINISTIC").empty();
 }
 
 /// Reports a database or a device that was named but does not exist. Calls succeed without them, so
@@ -286,6 +279,10 @@ Context::Context(const ContextOptions& options) : impl_(std::make_unique<Impl>()
                      : precision.empty() ? Precision::kStandard
                                          : parse_precision(precision);
   if (log_level() == LogLevel::kDecisions) impl_->log = std::make_unique<DecisionLog>();
+  if (alike && impl_->log != nullptr)
+    log_warning_once("ranks", fmt::format("this is one of {} MPI ranks, which decide alike: calls "
+                                          "wait for their best kernel{}",
+                                          mpi_ranks(), measures ? "" : " and are not measured"));
   const std::filesystem::path database =
       options.database.empty() ? default_database_path() : options.database;
   const std::string wanted_device =

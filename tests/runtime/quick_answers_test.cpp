@@ -192,7 +192,8 @@ TEST_F(QuickAnswers, ARankOfAnMpiProgramWaitsForTheBestKernelAsTheOthersDo) {
   EXPECT_TRUE(gate.open());
   waiting.join();
   EXPECT_THAT(testing::internal::GetCapturedStderr(),
-              HasSubstr("rooftile: this is one of 4 MPI ranks: calls wait for their best kernel"));
+              HasSubstr("rooftile: this is one of 4 MPI ranks, which decide alike: calls wait for "
+                        "their best kernel and are not measured\n"));
   expect(*waited, Reason::kPredicted, best_);
   EXPECT_FALSE(was_compiled(quick_));
 }
