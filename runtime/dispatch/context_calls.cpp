@@ -155,6 +155,13 @@ CachedDecision Context::Impl::decide_new(const Problem& p, Devices of_call) {
   return decision;
 }
 
+void Context::Impl::say_decision(const Problem& p, const Decision& decision,
+                                 std::string_view about) const {
+  const bool quick = decision.tier == Tier::kDevice && !is_grouped(p);
+  log->say(p, decision, best_kernel(p),
+           quick ? quick_kernel(p, device_margin_ns(decision)) : std::string(), about);
+}
+
 Tier Context::Impl::next_tier(const CachedDecision& decision) {
   if (decision.untuned_calls != nullptr)
     decision.untuned_calls->fetch_add(1, std::memory_order_relaxed);

@@ -35,12 +35,6 @@ Deterministic deterministic_from_environment() {
                                                              : Deterministic::kNo;
 }
 
-/// Whether timings must not change where calls run, because the other ranks of an MPI program would
-/// have other timings (docs/distributed.md). ROOFTILE_DETERMINISTIC=off lets them.
-bool is_alike(const ContextOptions& options) {
-  return mpi_ranks() > 1 && !options.deterministic && environment("ROOFTILE_DETERMINISTIC").empty();
-}
-
 /// Reports a database or a device that was named but does not exist. Calls succeed without them, so
 /// a misspelt name would otherwise show only in the time of calls.
 void warn_of_missing(const TunedData& data, TierChoice tier, bool database_is_named,
@@ -199,13 +193,6 @@ std::string Context::Impl::quick_kernel(const Problem& p, double margin_ns) cons
   return quick == nullptr ? "" : short_name(*quick);
 }
 
-void Context::Impl::say_decision(const Problem& p, const Decision& decision,
-                                 std::string_view about) const {
-  const bool quick = decision.tier == Tier::kDevice && !is_grouped(p);
-  log->say(p, decision, best_kernel(p),
-           quick ? quick_kernel(p, device_margin_ns(decision)) : std::string(), about);
-}
-
 TierTimes Context::Impl::times_of(const Problem& p, const Choice& choice, double split_ns) const {
   // Largest ratio of predicted times at which a device that is predicted to lose is measured too. A
   // device is not opened only to measure it. The host has no BLAS for other types than float32: its
@@ -265,7 +252,9 @@ Context::Context(const ContextOptions& options) : impl_(std::make_unique<Impl>()
                                : parse_tier_choice(tier);
   impl_->deterministic =
       options.deterministic ? *options.deterministic : deterministic_from_environment();
-  const bool alike = is_alike(options);
+  // Timings, which differ from rank to rank, must not change where calls run.
+  const bool alike =
+      mpi_ranks() > 1 && !options.deterministic && environment("ROOFTILE_DETERMINISTIC").empty();
   impl_->while_compiling = alike || impl_->deterministic == Deterministic::kYes
                                ? WhileCompiling::kWait
                                : options.while_compiling;
@@ -279,10 +268,7 @@ Context::Context(const ContextOptions& options) : impl_(std::make_unique<Impl>()
                      : precision.empty() ? Precision::kStandard
                                          : parse_precision(precision);
   if (log_level() == LogLevel::kDecisions) impl_->log = std::make_unique<DecisionLog>();
-  if (alike && impl_->log != nullptr)
-    log_warning_once("ranks", fmt::format("this is one of {} MPI ranks, which decide alike: calls "
-                                          "wait for their best kernel{}",
-                                          mpi_ranks(), measures ? "" : " and are not measured"));
+  if (alike && impl_->log != nullptr) DecisionLog::say_ranks(mpi_ranks(), measures);
   const std::filesystem::path database =
       options.database.empty() ? default_database_path() : options.database;
   const std::string wanted_device =
@@ -392,16 +378,6 @@ std::optional<Answer> Context::last_answer() const {
 }
 
 void Context::forget_last_answer() { DecisionCache::of_this_thread().last.context = 0; }
-
-void Context::write_counts() noexcept {
-  if (impl_->untuned != nullptr) impl_->untuned->write();
-}
-
-void Context::stop_counting() {
-  impl_->counts = false;
-  // Invalidates earlier decisions, because they hold pointers to counters.
-  impl_->owner.store(next_owner());
-}
 
 std::shared_ptr<Resident> Context::resident() { return impl_->resident->get(impl_->device.get()); }
 

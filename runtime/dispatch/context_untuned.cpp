@@ -1,5 +1,5 @@
 // Calls of classes (types, transposes, epilogue) that were not tuned: by which means the device
-// computes them (DeviceTier::route), and what they cost.
+// computes them (DeviceTier::route), and what they cost; and the counts of untuned problems.
 #include <fmt/format.h>
 
 #include "generator/signature.h"
@@ -95,6 +95,16 @@ std::string Context::Impl::why_not_certified(const Problem& p) const {
   if (device->on_demand() == nullptr) return ", and a deterministic context certifies none";
   return device->may_certify(p) ? "; calls that would gain by one have it certified"
                                 : ", and none could be certified";
+}
+
+void Context::write_counts() noexcept {
+  if (impl_->untuned != nullptr) impl_->untuned->write();
+}
+
+void Context::stop_counting() {
+  impl_->counts = false;
+  // Invalidates earlier decisions, because they hold pointers to counters.
+  impl_->owner.store(next_owner());
 }
 
 void Context::wait_for_certificates() const {

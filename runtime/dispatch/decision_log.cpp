@@ -52,6 +52,12 @@ void DecisionLog::say_split(const Problem& p, const std::string& how) {
   say_note(p, "split: " + how);
 }
 
+void DecisionLog::say_ranks(int ranks, bool measures) {
+  log_warning_once("ranks", fmt::format("this is one of {} MPI ranks, which decide alike: calls "
+                                        "wait for their best kernel{}",
+                                        ranks, measures ? "" : " and are not measured"));
+}
+
 void DecisionLog::say_changed(const Problem& p, const TierTimes& times) {
   std::string line = fmt::format("{}: {} from now on", text_of(p), name(times.in_use()));
   for (const Tier tier : {Tier::kSplit, Tier::kDevice, Tier::kHost, Tier::kHost1})
