@@ -23,6 +23,10 @@ void put_half(std::uint8_t* bytes, float value) {
   bytes[1] = static_cast<std::uint8_t>(bits >> 8);
 }
 
+/// The largest integers that quantise a scale: of a part of Q4_K and Q5_K, and of a group of Q6_K,
+/// which in files may also be -128.
+constexpr int kMostPartScale = 63, kMostGroupScale = 127;
+
 void one_scale(UnpackedBlock& unpacked, float scale) {
   unpacked.scales[0] = unpacked.scales[1] = scale;
   unpacked.minimums[0] = unpacked.minimums[1] = 0;
@@ -60,13 +64,17 @@ void unpack_q8_0(const std::uint8_t* block, UnpackedBlock& x) {
 
 /// Elements of a sign, two bits of exponent and one of mantissa under a power of two (OCP
 /// Microscaling Formats 1.0).
+constexpr std::array<float, 8> kMxfp4Magnitudes = {0, 0.5, 1, 1.5, 2, 3, 4, 6};
+constexpr int kMxfp4Bias = 127;
+/// Under a larger power of two, which files may have, 6 is beyond float32.
+constexpr int kMxfp4LargestExponent = 125;
+
 void unpack_mxfp4(const std::uint8_t* block, UnpackedBlock& x) {
-  constexpr std::array<float, 8> kMagnitudes = {0, 0.5, 1, 1.5, 2, 3, 4, 6};
-  constexpr int kBias = 127, kNan = 255;
+  constexpr int kNan = 255;
   one_scale(x, block[0] == kNan ? std::numeric_limits<float>::quiet_NaN()
-                                : std::ldexp(1.0F, block[0] - kBias));
+                                : std::ldexp(1.0F, block[0] - kMxfp4Bias));
   nibbles(block + 1, x.values.data(), [&](int q, std::size_t) {
-    const float magnitude = kMagnitudes[static_cast<std::size_t>(q & 7)];
+    const float magnitude = kMxfp4Magnitudes[static_cast<std::size_t>(q & 7)];
     return q < 8 ? magnitude : -magnitude;
   });
 }
@@ -162,9 +170,21 @@ int nearest_integer(float value, float scale, int low, int high) {
   return static_cast<int>(
       std::clamp(std::nearbyint(value / scale), static_cast<float>(low), static_cast<float>(high)));
 }
-/// The scale as a block stores it.
+/// The scale as a block stores it, rounded away from zero.
 float stored_half(float scale) {
-  return from_f16(to_f16(std::clamp(scale, -kLargestF16, kLargestF16)));
+  scale = std::clamp(scale, -kLargestF16, kLargestF16);  // a quotient may round to more
+  std::uint16_t bits = to_f16(scale);
+  if (std::abs(from_f16(bits)) < std::abs(scale)) ++bits;
+  return from_f16(bits);
+}
+
+/// The integer that quantises a scale, at most `most`: the nearest one, or the next if so many
+/// steps of the nearest ended half a step or more before the range. Both scales are at least 0.
+int scale_multiple(float wanted, float scale, int steps, int most) {
+  const int nearest = nearest_integer(wanted, scale, 0, most);
+  const float step = scale * static_cast<float>(nearest);
+  const bool ends_early = static_cast<float>(steps) * (wanted - step) > step / 2;
+  return std::min(nearest + (ends_early ? 1 : 0), most);
 }
 
 /// Q4_0 and Q5_0: the value of the largest magnitude becomes the lowest integer, -middle.
@@ -189,17 +209,17 @@ void quantize_q8_0(const float* values, std::uint8_t* block) {
 
 /// The power of two under which the largest magnitude is at most 6.
 void quantize_mxfp4(const float* values, std::uint8_t* block) {
-  constexpr std::array<float, 8> kMagnitudes = {0, 0.5, 1, 1.5, 2, 3, 4, 6};
-  const float most = largest_magnitude(values, kSimple);
-  const int exponent =
-      most == 0 ? 0 : std::clamp(static_cast<int>(std::ceil(std::log2(most / 6))) + 127, 0, 254);
-  block[0] = static_cast<std::uint8_t>(exponent);
-  const float scale = std::ldexp(1.0F, exponent - 127);
+  int exponent = 0;
+  const float fraction =
+      std::frexp(largest_magnitude(values, kSimple), &exponent);  // of 2^exponent
+  exponent = std::clamp(exponent - (fraction > 0.75F ? 2 : 3), -kMxfp4Bias, kMxfp4LargestExponent);
+  block[0] = static_cast<std::uint8_t>(exponent + kMxfp4Bias);
+  const float scale = std::ldexp(1.0F, exponent);
   for (std::size_t i = 0; i < kSimple; ++i) {
     const float magnitude = std::abs(values[i]) / scale;
     const auto best = std::ranges::min_element(
-        kMagnitudes, {}, [&](float candidate) { return std::abs(candidate - magnitude); });
-    const int q = static_cast<int>(best - kMagnitudes.begin()) + (values[i] < 0 ? 8 : 0);
+        kMxfp4Magnitudes, {}, [&](float candidate) { return std::abs(candidate - magnitude); });
+    const int q = static_cast<int>(best - kMxfp4Magnitudes.begin()) + (values[i] < 0 ? 8 : 0);
     block[1 + i % 16] = static_cast<std::uint8_t>(block[1 + i % 16] | q << (i / 16 * 4));
   }
 }
@@ -207,7 +227,6 @@ void quantize_mxfp4(const float* values, std::uint8_t* block) {
 /// Each part has integers from 0 on, so that its smallest element (at most 0) is minus its minimum.
 void quantize_q45_k(const float* values, int last, std::uint8_t* block, std::uint8_t* high,
                     std::uint8_t* low) {
-  constexpr float kMostScale = 63;
   std::array<float, kPartsOfBlock> scales, minimums;
   for (std::size_t part = 0; part < kPartsOfBlock; ++part) {
     const auto [low_value, high_value] =
@@ -215,13 +234,13 @@ void quantize_q45_k(const float* values, int last, std::uint8_t* block, std::uin
     minimums[part] = std::max(0.0F, -*low_value);
     scales[part] = (std::max(0.0F, *high_value) + minimums[part]) / static_cast<float>(last);
   }
-  const float scale = stored_half(*std::ranges::max_element(scales) / kMostScale);
-  const float minimum = stored_half(*std::ranges::max_element(minimums) / kMostScale);
+  const float scale = stored_half(*std::ranges::max_element(scales) / kMostPartScale);
+  const float minimum = stored_half(*std::ranges::max_element(minimums) / kMostPartScale);
   put_half(block, scale);
   put_half(block + 2, minimum);
   for (std::size_t part = 0; part < kPartsOfBlock; ++part) {
-    const PartScale own = {nearest_integer(scales[part], scale, 0, 63),
-                           nearest_integer(minimums[part], minimum, 0, 63)};
+    const PartScale own = {scale_multiple(scales[part], scale, last, kMostPartScale),
+                           nearest_integer(minimums[part], minimum, 0, kMostPartScale)};
     put_part_scale(block + 4, part, own);
     const float step = scale * static_cast<float>(own.scale);
     const float offset = minimum * static_cast<float>(own.minimum);
@@ -235,14 +254,14 @@ void quantize_q45_k(const float* values, int last, std::uint8_t* block, std::uin
 }
 
 void quantize_q6_k(const float* values, std::uint8_t* block) {
-  constexpr int kMostScale = 127;
   std::array<float, kMostGroups> scales;
   for (std::size_t group = 0; group < kMostGroups; ++group)
     scales[group] = extreme(values + group * kGroup, kGroup) / -32;
-  const float scale = stored_half(largest_magnitude(scales.data(), kMostGroups) / kMostScale);
+  const float scale = stored_half(largest_magnitude(scales.data(), kMostGroups) / kMostGroupScale);
   put_half(block + kScale6, scale);
   for (std::size_t group = 0; group < kMostGroups; ++group) {
-    const int own = nearest_integer(scales[group], scale, -kMostScale, kMostScale);
+    const int magnitude = scale_multiple(std::abs(scales[group]), scale, 32, kMostGroupScale);
+    const int own = scales[group] < 0 ? -magnitude : magnitude;
     block[kScales6 + group] = static_cast<std::uint8_t>(own);
     const float step = scale * static_cast<float>(own);
     for (std::size_t i = group * kGroup; i < (group + 1) * kGroup; ++i) {
@@ -281,7 +300,12 @@ double largest_weight_of_block(BlockFormat format, const std::uint8_t* block) {
   const auto half = [&](std::size_t at) {
     return std::abs(static_cast<double>(half_at(block + at)));
   };
-  constexpr double kMostPartScale = 63, kMostGroupScale = 128;
+  // What is subtracted increases a magnitude only if its sign is the other one.
+  const auto with_minimum = [&](int last) {
+    const double scaled = kMostPartScale * last * half(0), minimum = kMostPartScale * half(2);
+    const bool same_sign = ((block[1] ^ block[3]) & 0x80) == 0;
+    return scaled + minimum - (same_sign ? std::min(scaled, minimum) : 0);
+  };
   switch (format) {
     case BlockFormat::kSeparate:
       break;
@@ -292,11 +316,11 @@ double largest_weight_of_block(BlockFormat format, const std::uint8_t* block) {
     case BlockFormat::kQ8_0:
       return 128 * half(0);
     case BlockFormat::kQ4_K:
-      return kMostPartScale * (15 * half(0) + half(2));
+      return with_minimum(15);
     case BlockFormat::kQ5_K:
-      return kMostPartScale * (31 * half(0) + half(2));
+      return with_minimum(31);
     case BlockFormat::kQ6_K:
-      return kMostGroupScale * 32 * half(kScale6);
+      return (kMostGroupScale + 1) * 32 * half(kScale6);
     case BlockFormat::kMxfp4: {
       UnpackedBlock unpacked;
       unpack_mxfp4(block, unpacked);
@@ -314,6 +338,34 @@ void dequantize_blocks(BlockFormat format, const std::uint8_t* blocks, std::int6
     unpack_block(format, blocks + block * layout.bytes, unpacked);
     write_elements(unpacked, layout.elements, values + block * layout.elements);
   }
+}
+
+BlockReach reach_of(BlockFormat format) {
+  constexpr double kScale = kLargestF16;
+  const auto both_signs = [](double most) { return BlockReach{-most, most, 2 * most}; };
+  const auto with_minimum = [](int last) {
+    const double most = kMostPartScale * kScale;
+    return BlockReach{-most, last * most, last * most};
+  };
+  switch (format) {
+    case BlockFormat::kSeparate:
+      break;
+    case BlockFormat::kQ4_0:
+      return both_signs(8 * kScale);
+    case BlockFormat::kQ5_0:
+      return both_signs(16 * kScale);
+    case BlockFormat::kQ8_0:
+      return both_signs(127 * kScale);
+    case BlockFormat::kQ4_K:
+      return with_minimum(15);
+    case BlockFormat::kQ5_K:
+      return with_minimum(31);
+    case BlockFormat::kQ6_K:
+      return both_signs(32 * kMostGroupScale * kScale);
+    case BlockFormat::kMxfp4:
+      return both_signs(std::ldexp(6.0, kMxfp4LargestExponent));
+  }
+  return {};
 }
 
 void quantize_block(BlockFormat format, const float* values, std::uint8_t* block) {

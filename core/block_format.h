@@ -24,8 +24,8 @@ struct UnpackedBlock {
 /// NaN.
 void unpack_block(BlockFormat format, const std::uint8_t* block, UnpackedBlock& unpacked);
 
-/// Upper bound of the magnitudes of a block's elements. It follows from the scales alone, and is
-/// NaN or infinite where a scale is.
+/// Upper bound of the magnitudes of a block's elements. It follows from the block's 16-bit scales
+/// (and their signs) or its power of two alone, and is NaN or infinite where one of them is.
 double largest_weight_of_block(BlockFormat format, const std::uint8_t* block);
 
 /// Writes the block's first `count` elements.
@@ -45,9 +45,18 @@ void write_elements(const UnpackedBlock& block, std::int64_t count, Real* elemen
 void dequantize_blocks(BlockFormat format, const std::uint8_t* blocks, std::int64_t count,
                        float* values);
 
-/// The block whose elements are nearest to these, as far as a scale for each group that holds the
-/// group's range tells. values: layout_of(format).elements finite numbers; beyond what the format's
-/// scales reach, they are held to the largest.
+/// The weights that a block can hold: from lowest to highest, and at most `widest` apart, with zero
+/// among them.
+struct BlockReach {
+  double lowest, highest, widest;
+};
+BlockReach reach_of(BlockFormat format);
+
+/// Quantises layout_of(format).elements finite numbers within reach_of(format). Each group gets a
+/// scale for its range, and each value becomes the nearest step of it. 16-bit scales are rounded
+/// away from zero, so that steps reach all values, however small these are; where a group's scale
+/// is a multiple of the block's, and at the side of Q4_0, Q5_0 and Q6_K that has one step less,
+/// they end at most one and a half steps before.
 void quantize_block(BlockFormat format, const float* values, std::uint8_t* block);
 
 }  // namespace rooftile

@@ -280,6 +280,7 @@ namespace {
 void quantize_in_blocks(const Problem& p, const float* values, std::int64_t row_stride,
                         std::int64_t step_stride, std::uint8_t* blocks) {
   const BlockLayout& layout = layout_of(p.types.b.format);
+  const BlockReach reach = reach_of(layout.format);
   std::vector<float> of_block(static_cast<std::size_t>(layout.elements));
   for (std::int64_t row = 0; row < p.n; ++row)
     for (std::int64_t first = 0; first < p.k; first += layout.elements) {
@@ -287,19 +288,29 @@ void quantize_in_blocks(const Problem& p, const float* values, std::int64_t row_
       const auto value = [&](std::int64_t step) {
         return static_cast<double>(values[row * row_stride + step * step_stride]);
       };
-      const Limits limits = limits_of(p.types, row, first, last, value);
+      Limits limits = limits_of(p.types, row, first, last, value);
+      limits = {std::min(limits.low, 0.0), std::max(limits.high, 0.0)};
+      const auto in_block = [&] {
+        return fmt::format("rows {} to {} of column {} (k x n) have weights from {} to {}", first,
+                           last - 1, row, static_cast<float>(limits.low),
+                           static_cast<float>(limits.high));
+      };
+      if (limits.low < reach.lowest || limits.high > reach.highest ||
+          limits.high - limits.low > reach.widest)
+        fail(ErrorCode::kInvalidArgument,
+             "{}: a block of {} holds weights from {} to {}{}; scale them", in_block(), layout.name,
+             static_cast<float>(reach.lowest), static_cast<float>(reach.highest),
+             reach.widest < reach.highest - reach.lowest
+                 ? fmt::format(", at most {} apart", static_cast<float>(reach.widest))
+                 : "");
       std::ranges::fill(of_block, 0.0F);
       for (std::int64_t step = first; step < last; ++step)
         of_block[static_cast<std::size_t>(step - first)] = static_cast<float>(value(step));
       quantize_block(layout.format, of_block.data(), blocks);
-      // A rounded scale may hold a little less than the largest weight, a clamped one far less.
-      const double most = std::max(-limits.low, limits.high),
-                   held = largest_weight_of_block(layout.format, blocks);
-      if (most > static_cast<double>(kLargestF16) && most > 1.01 * held)
+      if (largest_weight_of_block(layout.format, blocks) > largest_weight(p.types.a))
         fail(ErrorCode::kInvalidArgument,
-             "row {} has a weight of magnitude {} between its steps {} and {} (k x n): the scales "
-             "of {} are 16-bit floats and hold at most {:.3g}",
-             row, most, first, last - 1, layout.name, held);
+             "{}: beside A in {} all that a block of {} can hold must lie within {}; use f32",
+             in_block(), name(p.types.a), layout.name, largest_weight(p.types.a));
       blocks += layout.bytes;
     }
 }

@@ -73,8 +73,12 @@ struct QuantizedMatrix {
 ///     block of equal values is exact to that type's rounding.
 /// A block of zeros has scale 0 or, with zero points, 1.
 ///
+/// In the blocks of a format values become what quantize_block() makes of them.
+///
 /// Throws kInvalidArgument, naming row and column of the k x n matrix op(B), for values that are
-/// not finite or exceed largest_weight().
+/// not finite, exceed largest_weight() or do not lie within the format's reach_of(), and for blocks
+/// whose scales would allow weights beyond largest_weight(). A call takes all else that is
+/// returned.
 QuantizedMatrix quantize(const Types& types, std::int64_t rows, std::int64_t k, const float* values,
                          std::int64_t row_stride, std::int64_t step_stride);
 

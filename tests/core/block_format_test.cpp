@@ -2,59 +2,82 @@
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
 
 #include <algorithm>
 #include <cmath>
 #include <limits>
 #include <vector>
 
+#include "core/error.h"
 #include "core/numbers/random.h"
-#include "core/types.h"
+#include "core/quantized.h"
+#include "tests/core/random_weights.h"
 
 namespace rooftile {
 namespace {
 
-/// Largest error of a value over the range of its block, by the number of steps that a group of the
-/// format has: half a step; or a whole one where a scale is rounded to 6 or 8 bits.
-double most_error(BlockFormat format) {
+/// A 16-bit scale that is not below this one, at most.
+double half_above(double scale) { return scale * (1 + 0x1p-10) + 0x1p-24; }
+
+/// Largest error of a value of a block whose values reach from low (at most 0) to high (at least
+/// 0). Steps follow from the extremes and from the number of integers; scales are rounded up.
+double most_error(BlockFormat format, double low, double high) {
+  const double most = std::max(-low, high), range = high - low;
+  // A scale that is a multiple of the block's is less than one of it too large, or ends half a step
+  // too early; a minimum is half of the block's off.
+  const auto step = [&](double wanted, int multiples) {
+    return wanted + half_above(wanted / multiples);
+  };
+  const auto with_minimum = [&](int last) {
+    return step(range / last, 63) / 2 + half_above(-low / 63) / 2;
+  };
   switch (format) {
     case BlockFormat::kQ8_0:
-      return 0.5 / 127 * 1.01;
-    case BlockFormat::kMxfp4:
-      return 1.0 / 3;  // Between 4 and 6, under a power of two.
+      return half_above(most / 127) / 2;
     case BlockFormat::kQ5_0:
-      return 1.0 / 16 * 1.01;  // The side with one step less is cut off.
+      return half_above(most / 16);  // The side with one step less is cut off.
     case BlockFormat::kQ4_0:
-      return 1.0 / 8 * 1.01;
+      return half_above(most / 8);
     case BlockFormat::kQ4_K:
-      return 2 * (0.5 / 15 + 1.0 / 63);
+      return with_minimum(15);
     case BlockFormat::kQ5_K:
-      return 2 * (0.5 / 31 + 1.0 / 63);
-    default:
-      return 1.0 / 32 + 1.0 / 127;  // q6_k
+      return with_minimum(31);
+    case BlockFormat::kQ6_K:
+      return 1.5 * step(most / 32, 127);
+    default:  // MXFP4: half of what is between 4 and 6, of which the largest is more than 3.
+      return std::max(most / 3, 0x1p-127);
   }
 }
 
-std::vector<float> random_values(const BlockLayout& layout, Random& random, float size) {
-  std::vector<float> values(static_cast<std::size_t>(layout.elements));
-  std::ranges::generate(values, [&] { return size * random.symmetric(); });
-  return values;
-}
-
-TEST(BlockFormat, QuantisedValuesAreNear) {
-  Random random(7);
-  for (const BlockLayout& layout : block_layouts())
-    for (const float size : {1e-3f, 1.0f, 250.0f}) {
-      const std::vector<float> values = random_values(layout, random, size);
-      std::vector<std::uint8_t> block(static_cast<std::size_t>(layout.bytes));
-      std::vector<float> back(values.size());
-      quantize_block(layout.format, values.data(), block.data());
-      dequantize_blocks(layout.format, block.data(), 1, back.data());
-      for (std::size_t i = 0; i < values.size(); ++i)
-        EXPECT_NEAR(back[i], values[i], most_error(layout.format) * static_cast<double>(size))
-            << layout.name << " " << i << " " << size;
-    }
+/// Values of every magnitude and pattern: what cannot be held is refused, else each comes back
+/// within the error that the format's steps allow, and no block allows more than float32 holds.
+RC_GTEST_PROP(BlockFormat, ValuesOfEveryMagnitudeComeBackWithinTheirSteps, ()) {
+  const BlockLayout& layout = block_layouts()[*rc::gen::inRange<std::size_t>(0, 7)];
+  const std::int64_t k = layout.elements;
+  const Types types = {.b = quantization_of(layout.format)};
+  const std::vector<float> values = random_weights(types, 1, k);
+  const auto [lowest, highest] = std::ranges::minmax(values);
+  const double low = std::min(static_cast<double>(lowest), 0.0),
+               high = std::max(static_cast<double>(highest), 0.0);
+  const BlockReach reach = reach_of(layout.format);
+  const bool held = low >= reach.lowest && high <= reach.highest && high - low <= reach.widest;
+  QuantizedMatrix matrix;
+  try {
+    matrix = quantize(types, 1, k, values.data(), k, 1);
+    RC_ASSERT(held);
+  } catch (const Error&) {
+    RC_ASSERT(!held);
+    return;
+  }
+  RC_ASSERT(largest_weight_of_block(layout.format, matrix.values.data()) <=
+            static_cast<double>(std::numeric_limits<float>::max()));
+  std::vector<float> back(values.size());
+  dequantize_blocks(layout.format, matrix.values.data(), 1, back.data());
+  // What float32 rounds: a quotient, a product and a difference.
+  const double most = most_error(layout.format, low, high) + 0x1p-21 * (high - low) + 0x1p-140;
+  for (std::size_t i = 0; i < values.size(); ++i)
+    RC_ASSERT(std::abs(static_cast<double>(back[i]) - static_cast<double>(values[i])) <= most);
 }
 
 TEST(BlockFormat, ZerosStayZeros) {

@@ -176,31 +176,53 @@ std::string refusal(const char* types, std::int64_t k, const std::vector<float>&
   return "";
 }
 
-// A block's scale is a 16-bit float, of which the K formats take 15 * 63 times and more.
+// A block's scale is a 16-bit float, of which the K formats take 15 * 63 times and more for what is
+// above their minimum, and 63 times for the minimum itself; that of MXFP4 is a power of two.
 TEST(Quantized, RefusesWeightsThatNoScaleOfABlockHolds) {
-  std::vector<float> values(512, 1.0f);
-  const auto refused = [&](const char* types) { return refusal(types, 256, values); };
-  constexpr double kHalf = 65504;
-  const std::pair<const char*, double> most[] = {{"f32xq4_0", 8 * kHalf},
-                                                 {"f32xq5_0", 16 * kHalf},
-                                                 {"f32xq8_0", 127 * kHalf},
-                                                 {"f32xq4_k", 15 * 63 * kHalf},
-                                                 {"f32xq5_k", 31 * 63 * kHalf},
-                                                 {"f32xq6_k", 127 * 32 * kHalf},
-                                                 {"f32xmxfp4", 3e38}};
-  for (const auto& [types, largest] : most)
-    for (const double sign : {1.0, -1.0}) {
-      SCOPED_TRACE(types);
-      values[300] = static_cast<float>(sign * largest * 0.99);
-      EXPECT_EQ(refused(types), "");
-      if (largest > 1e38) continue;
-      values[300] = static_cast<float>(sign * largest * 2.5);
-      EXPECT_THAT(refused(types), testing::HasSubstr("row 1 has a weight of magnitude "));
+  std::vector<float> values(512);
+  constexpr float kHalf = 65504, kAny = std::numeric_limits<float>::infinity();
+  struct Reach {
+    const char* types;
+    float lowest, highest;
+  };
+  const Reach all[] = {
+      {"f32xq4_0", -8 * kHalf, 8 * kHalf},        {"f32xq5_0", -16 * kHalf, 16 * kHalf},
+      {"f32xq8_0", -127 * kHalf, 127 * kHalf},    {"f32xq4_k", -63 * kHalf, 15 * 63 * kHalf},
+      {"f32xq5_k", -63 * kHalf, 31 * 63 * kHalf}, {"f32xq6_k", -127 * 32 * kHalf, 127 * 32 * kHalf},
+      {"f32xmxfp4", -0x6p125F, 0x6p125F}};
+  for (const auto& [text, lowest, highest] : all)
+    for (const float most : {lowest, highest}) {
+      SCOPED_TRACE(text);
+      const Types types = parse_types(text);
+      const Problem p = packed_problem(1, 2, 256, Transpose::kNo, Transpose::kYes, 1, types);
+      values[300] = most;
+      const QuantizedMatrix m = quantize(types, 2, 256, values.data(), 256, 1);
+      EXPECT_NEAR(dequantized(p, m.operand(), 1, 300 - 256) / static_cast<double>(most), 1, 1e-6);
+      values[300] = std::nextafter(most, most < 0 ? -kAny : kAny);
+      EXPECT_THAT(refusal(text, 256, values), testing::EndsWith("; scale them"));
     }
-  values[300] = 1e30f;
-  EXPECT_THAT(refused("f32xq8_0"),
-              testing::HasSubstr("between its steps 32 and 63 (k x n): the scales of q8_0 are "
-                                 "16-bit floats and hold at most 8.38e+06"));
+  values[300] = -6e7F;
+  EXPECT_EQ(refusal("f32xq4_k", 256, values),
+            "rows 0 to 255 of column 1 (k x n) have weights from -60000000 to 0: a block of q4_k "
+            "holds weights from -4126752 to 61901280, at most 61901280 apart; scale them");
+  values[300] = 6e7F;
+  values[301] = -4e6F;
+  EXPECT_THAT(refusal("f32xq4_k", 256, values), testing::HasSubstr("from -4000000 to 60000000"));
+  EXPECT_EQ(refusal("f32xq8_0", 256, values),
+            "rows 32 to 63 of column 1 (k x n) have weights from -4000000 to 60000000: a block of "
+            "q8_0 holds weights from -8319008 to 8319008; scale them");
+}
+
+// A kernel may round weights to float16, and a block allows more than it holds.
+TEST(Quantized, RefusesBlocksThatACallBesideF16Refuses) {
+  std::vector<float> values(512, 60000.0F);
+  EXPECT_EQ(refusal("f16xq4_k", 256, values), "");
+  values[300] = -60000;
+  EXPECT_THAT(
+      refusal("f16xq4_k", 256, values),
+      testing::HasSubstr("beside A in f16 all that a block of q4_k can hold must lie within "
+                         "65504; use f32"));
+  EXPECT_EQ(refusal("f32xq4_k", 256, values), "");
 }
 
 TEST(Quantized, RefusesWhatHasNoSteps) {

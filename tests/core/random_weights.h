@@ -59,7 +59,7 @@ inline std::vector<float> random_weights(const Types& types, std::int64_t rows, 
   return values;
 }
 
-/// Any legal types with a quantised B, with a C that overflows where A's type does.
+/// Any legal types with a quantised B whose scales lie apart, with a C of float32.
 inline Types random_quantized_types() {
   const DataType a = *rc::gen::element(DataType::kF32, DataType::kF16);
   return {.a = a,

@@ -88,6 +88,9 @@ def test_weights_that_cannot_be_quantised(weights):
         rt.quantize(numpy.ones((300, 2), "float32"), format="q4_k")
     with pytest.raises(TypeError, match="^dtype is 'int8'; it is one of float32, float16$"):
         rt.quantize(weights, dtype="int8")
+    for name, largest in (("q4_k", -6e7), ("mxfp4", 3e38)):
+        with pytest.raises(ValueError, match=rf"^weights: rows 0 to \d+ of column 1 .*: a block of {name} holds weights from "):
+            rt.quantize(numpy.full((256, 2), [1, largest], "float32"), format=name)
 
 
 def test_weights_that_are_only_read_are_quantised(weights, tmp_path):
