@@ -10,20 +10,24 @@
 namespace rooftile {
 namespace {
 
-constexpr GgufBlock kBlocks[] = {
-    {GgufFormat::kF32, "F32", 1, 4},       {GgufFormat::kF16, "F16", 1, 2},
-    {GgufFormat::kQ4_0, "Q4_0", 32, 18},   {GgufFormat::kQ5_0, "Q5_0", 32, 22},
-    {GgufFormat::kQ8_0, "Q8_0", 32, 34},   {GgufFormat::kQ4_K, "Q4_K", 256, 144},
-    {GgufFormat::kQ5_K, "Q5_K", 256, 176}, {GgufFormat::kQ6_K, "Q6_K", 256, 210},
-    {GgufFormat::kBf16, "BF16", 1, 2},     {GgufFormat::kMxfp4, "MXFP4", 32, 17}};
+struct GgmlFormat {
+  std::string_view name;
+  int elements, bytes;  ///< Of a block; 0 where ggml does not read the format any more.
+};
 
-// By number; empty where numbers are not in use any more.
-constexpr std::string_view kNames[] = {
-    "F32",     "F16",    "Q4_0",    "Q4_1",  "",       "",      "Q5_0",  "Q5_1",
-    "Q8_0",    "Q8_1",   "Q2_K",    "Q3_K",  "Q4_K",   "Q5_K",  "Q6_K",  "Q8_K",
-    "IQ2_XXS", "IQ2_XS", "IQ3_XXS", "IQ1_S", "IQ4_NL", "IQ3_S", "IQ2_S", "IQ4_XS",
-    "I8",      "I16",    "I32",     "I64",   "F64",    "IQ1_M", "BF16",  "",
-    "",        "",       "TQ1_0",   "TQ2_0", "",       "",      "",      "MXFP4"};
+// By number in files: enum ggml_type, August 2026.
+constexpr GgmlFormat kFormats[] = {
+    {"F32", 1, 4},        {"F16", 1, 2},        {"Q4_0", 32, 18},     {"Q4_1", 32, 20},
+    {"Q4_2", 0, 0},       {"Q4_3", 0, 0},       {"Q5_0", 32, 22},     {"Q5_1", 32, 24},
+    {"Q8_0", 32, 34},     {"Q8_1", 32, 36},     {"Q2_K", 256, 84},    {"Q3_K", 256, 110},
+    {"Q4_K", 256, 144},   {"Q5_K", 256, 176},   {"Q6_K", 256, 210},   {"Q8_K", 256, 292},
+    {"IQ2_XXS", 256, 66}, {"IQ2_XS", 256, 74},  {"IQ3_XXS", 256, 98}, {"IQ1_S", 256, 50},
+    {"IQ4_NL", 32, 18},   {"IQ3_S", 256, 110},  {"IQ2_S", 256, 82},   {"IQ4_XS", 256, 136},
+    {"I8", 1, 1},         {"I16", 1, 2},        {"I32", 1, 4},        {"I64", 1, 8},
+    {"F64", 1, 8},        {"IQ1_M", 256, 56},   {"BF16", 1, 2},       {"Q4_0_4_4", 0, 0},
+    {"Q4_0_4_8", 0, 0},   {"Q4_0_8_8", 0, 0},   {"TQ1_0", 256, 54},   {"TQ2_0", 256, 66},
+    {"IQ4_NL_4_4", 0, 0}, {"IQ4_NL_4_8", 0, 0}, {"IQ4_NL_8_8", 0, 0}, {"MXFP4", 32, 17},
+    {"NVFP4", 64, 36},    {"Q1_0", 128, 18},    {"Q2_0", 64, 18}};
 
 float float_at(GgufFormat format, const std::uint8_t* bytes) {
   const auto half = static_cast<std::uint16_t>(bytes[0] | bytes[1] << 8);
@@ -34,10 +38,18 @@ float float_at(GgufFormat format, const std::uint8_t* bytes) {
 
 }  // namespace
 
+std::optional<GgufBlock> ggml_block(std::uint32_t format) {
+  if (format >= std::size(kFormats) || kFormats[format].elements == 0) return std::nullopt;
+  const GgmlFormat& known = kFormats[format];
+  return GgufBlock{static_cast<GgufFormat>(format), known.name, known.elements, known.bytes};
+}
+
 std::optional<GgufBlock> gguf_block(std::uint32_t format) {
-  for (const GgufBlock& block : kBlocks)
-    if (static_cast<std::uint32_t>(block.format) == format) return block;
-  return std::nullopt;
+  const auto number = static_cast<GgufFormat>(format);
+  const bool floats =
+      number == GgufFormat::kF32 || number == GgufFormat::kF16 || number == GgufFormat::kBf16;
+  return floats || block_format(number) != BlockFormat::kSeparate ? ggml_block(format)
+                                                                  : std::nullopt;
 }
 
 BlockFormat block_format(GgufFormat format) {
@@ -62,7 +74,7 @@ BlockFormat block_format(GgufFormat format) {
 }
 
 std::string_view gguf_format_name(std::uint32_t format) {
-  return format < std::size(kNames) ? kNames[format] : std::string_view();
+  return format < std::size(kFormats) ? kFormats[format].name : std::string_view();
 }
 
 void dequantize(GgufFormat format, std::span<const std::uint8_t> blocks, std::span<float> values) {

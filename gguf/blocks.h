@@ -33,14 +33,15 @@ struct GgufBlock {
   std::int64_t bytes;
 };
 
-/// No value for a number that is no known format.
+/// No value for a number that is no format of GgufFormat.
 std::optional<GgufBlock> gguf_block(std::uint32_t format);
+/// The same for every format that ggml has, also those that are not in GgufFormat.
+std::optional<GgufBlock> ggml_block(std::uint32_t format);
 
 /// kSeparate for a format whose elements are floats.
 BlockFormat block_format(GgufFormat format);
 
-/// Name of any format that ggml has, known or not: "IQ2_XS"; "format 77" is left to the caller
-/// (empty).
+/// Name of any format that ggml has or had: "IQ2_XS"; "format 77" is left to the caller (empty).
 std::string_view gguf_format_name(std::uint32_t format);
 
 /// values has blocks.size() / bytes * elements elements. Every bit pattern stands for some value;

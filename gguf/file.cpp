@@ -1,9 +1,12 @@
 #include "gguf/file.h"
 
 #include <algorithm>
+#include <bit>
 #include <set>
+#include <utility>
 
 #include "core/error.h"
+#include "core/round.h"
 #include "core/text_table.h"
 
 namespace rooftile {
@@ -11,7 +14,7 @@ namespace {
 
 constexpr std::uint32_t kMagic = 0x46554747;  // "GGUF"
 constexpr std::uint32_t kOldest = 2, kNewest = 3;
-constexpr std::uint64_t kUsualAlignment = 32;
+constexpr std::uint64_t kUsualAlignment = 32, kLeastAlignment = 8;
 constexpr std::size_t kLongestName = 1024, kMostSizes = 4;
 constexpr int kDeepest = 8;  // Arrays within arrays.
 
@@ -81,14 +84,17 @@ void skip_value(Cursor& cursor, std::uint32_t type, int depth) {
 /// Skips the metadata; returns the alignment of the tensors, which it may name.
 std::uint64_t alignment_of(Cursor& cursor, std::uint64_t count) {
   std::uint64_t alignment = kUsualAlignment;
+  bool found = false;
   for (std::uint64_t i = 0; i < count; ++i) {
     const std::string_view key = cursor.text();
     const std::uint32_t type = cursor.number32();
     if (key == "general.alignment") {
+      if (std::exchange(found, true)) cursor.damaged("it has two alignments");
       if (type != kUint32) cursor.damaged("its alignment is no unsigned integer of 32 bits");
       alignment = cursor.number32();
-      if (alignment == 0 || alignment % 8 != 0)
-        cursor.damaged(fmt::format("its alignment is {}, no multiple of 8", alignment));
+      if (alignment < kLeastAlignment || !std::has_single_bit(alignment))
+        cursor.damaged(fmt::format("its alignment is {}, no power of two from {} on", alignment,
+                                   kLeastAlignment));
     } else {
       skip_value(cursor, type, 0);
     }
@@ -119,7 +125,7 @@ GgufTensor tensor_of(Cursor& cursor) {
   return tensor;
 }
 
-/// Bytes of a tensor of a known format.
+/// Bytes of a tensor of a format that ggml has.
 std::uint64_t bytes_of(const GgufTensor& tensor, const GgufBlock& block, const Cursor& cursor) {
   if (tensor.row() % block.elements != 0)
     cursor.damaged(fmt::format("a row of tensor {} has {} elements, no multiple of the {} of {}",
@@ -128,6 +134,31 @@ std::uint64_t bytes_of(const GgufTensor& tensor, const GgufBlock& block, const C
   if (__builtin_mul_overflow(tensor.rows() * (tensor.row() / block.elements), block.bytes, &bytes))
     cursor.damaged(fmt::format("tensor {} has more bytes than can be counted", tensor.name));
   return static_cast<std::uint64_t>(bytes);
+}
+
+/// Where tensors must lie, as ggml's reader has it: side by side in their order, each at the next
+/// multiple of the alignment. Behind a tensor of unknown size that may be any later one.
+/// data: where they begin in a file of so many bytes.
+void place(std::vector<GgufTensor>& tensors, std::uint64_t data, std::uint64_t file,
+           std::uint64_t alignment, const Cursor& cursor) {
+  std::uint64_t next = 0;
+  bool known = true;
+  for (GgufTensor& tensor : tensors) {
+    const std::uint64_t offset = tensor.offset_bytes;
+    if (known ? offset != next : offset < next || offset % alignment != 0)
+      cursor.damaged(
+          fmt::format("tensor {} begins at byte {} of the data instead of at {}{}: tensors "
+                      "follow each other, at multiples of {}",
+                      tensor.name, offset, next, known ? "" : " or later", alignment));
+    const auto block = ggml_block(tensor.format);
+    known = block.has_value();
+    if (known) tensor.bytes = bytes_of(tensor, *block, cursor);
+    if (data > file || offset > file - data || tensor.bytes > file - data - offset)
+      cursor.damaged(fmt::format("tensor {} lies beyond the end of the file", tensor.name));
+    const bool empty = tensor.rows() == 0 || tensor.row() == 0;
+    next = offset + round_up(known ? tensor.bytes : empty ? 0 : 1, alignment);
+    tensor.offset_bytes += data;
+  }
 }
 
 }  // namespace
@@ -166,19 +197,7 @@ std::vector<GgufTensor> parse_gguf(std::span<const std::uint8_t> bytes, std::str
     if (!names.insert(tensors.back().name).second)
       cursor.damaged(fmt::format("two tensors have the name {}", tensors.back().name));
   }
-  const std::uint64_t data = (cursor.at() + alignment - 1) / alignment * alignment;
-  const std::uint64_t room = bytes.size() > data ? bytes.size() - data : 0;
-  for (GgufTensor& tensor : tensors) {
-    if (tensor.offset_bytes % alignment != 0)
-      cursor.damaged(fmt::format("tensor {} begins at {}, no multiple of {}", tensor.name,
-                                 tensor.offset_bytes, alignment));
-    const auto block = gguf_block(tensor.format);
-    if (block) tensor.bytes = bytes_of(tensor, *block, cursor);
-    if (data > bytes.size() || tensor.offset_bytes > room ||
-        tensor.bytes > room - tensor.offset_bytes)
-      cursor.damaged(fmt::format("tensor {} lies beyond the end of the file", tensor.name));
-    tensor.offset_bytes += data;
-  }
+  place(tensors, round_up(cursor.at(), alignment), bytes.size(), alignment, cursor);
   return tensors;
 }
 

@@ -43,6 +43,10 @@ std::vector<std::uint8_t> gguf_header(std::string_view tensor, GgufFormat format
   return std::move(header).aligned();
 }
 
+std::vector<std::uint8_t> gguf_padding(std::size_t bytes) {
+  return std::vector<std::uint8_t>(round_up(bytes, kAlignment) - bytes);
+}
+
 GgufFormat gguf_format(BlockFormat format) {
   for (const GgufFormat known :
        {GgufFormat::kQ4_0, GgufFormat::kQ5_0, GgufFormat::kQ8_0, GgufFormat::kQ4_K,

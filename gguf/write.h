@@ -14,6 +14,8 @@ namespace rooftile {
 /// elements.
 std::vector<std::uint8_t> gguf_header(std::string_view tensor, GgufFormat format, std::int64_t n,
                                       std::int64_t k);
+/// What follows so many bytes of blocks, up to the alignment: ggml refuses to load a file without.
+std::vector<std::uint8_t> gguf_padding(std::size_t bytes);
 
 /// format: not kSeparate.
 GgufFormat gguf_format(BlockFormat format);

@@ -22,7 +22,8 @@ using ::testing::Not;
 using ::testing::SizeIs;
 
 using Bytes = std::vector<std::uint8_t>;
-constexpr std::uint32_t kQ8 = 8, kQ4K = 12, kIq2 = 17, kUint32 = 4, kStringType = 8, kArray = 9;
+constexpr std::uint32_t kF32 = 0, kQ8 = 8, kQ4K = 12, kIq2 = 17, kUint32 = 4, kStringType = 8,
+                        kArray = 9;
 
 /// Builds a file: header, then metadata and tensors as they are added.
 class Builder {
@@ -100,12 +101,84 @@ TEST(ParseGguf, FindsTheTensorsBehindAllKindsOfMetadata) {
 
 TEST(ParseGguf, ListsTensorsOfFormatsThatItDoesNotRead) {
   Builder file;
-  const Bytes bytes =
-      file.header(2, 0).tensor("a", {256}, kIq2, 0).tensor("b", {7}, 77, 0).with_data(0);
+  const Bytes bytes = file.header(3, 0)
+                          .tensor("a", {256, 2}, kIq2, 0)
+                          .tensor("b", {7}, 77, 160)
+                          .tensor("c", {8}, kF32, 256)
+                          .with_data(256 + 32);
   const std::vector<GgufTensor> tensors = parse_gguf(bytes, "x.gguf");
   EXPECT_EQ(format_text(tensors[0]), "IQ2_XS");
+  EXPECT_EQ(tensors[0].bytes, 2u * 74);
   EXPECT_EQ(format_text(tensors[1]), "format 77");
+  EXPECT_EQ(tensors[1].bytes, 0u);
+  EXPECT_EQ(tensors[2].offset_bytes, bytes.size() - 32);
   EXPECT_FALSE(gguf_block(tensors[0].format));
+}
+
+// Bits of a weight as ggml's documents and sources name them.
+TEST(GgmlBlock, KnowsNameAndSizeOfEveryFormat) {
+  struct Format {
+    std::uint32_t number;
+    const char* name;
+    double bits;
+  };
+  for (const auto& [number, name, bits] : std::initializer_list<Format>{
+           {0, "F32", 32},         {1, "F16", 16},          {2, "Q4_0", 4.5},
+           {3, "Q4_1", 5},         {6, "Q5_0", 5.5},        {7, "Q5_1", 6},
+           {8, "Q8_0", 8.5},       {9, "Q8_1", 9},          {10, "Q2_K", 2.625},
+           {11, "Q3_K", 3.4375},   {12, "Q4_K", 4.5},       {13, "Q5_K", 5.5},
+           {14, "Q6_K", 6.5625},   {15, "Q8_K", 9.125},     {16, "IQ2_XXS", 2.0625},
+           {17, "IQ2_XS", 2.3125}, {18, "IQ3_XXS", 3.0625}, {19, "IQ1_S", 1.5625},
+           {20, "IQ4_NL", 4.5},    {21, "IQ3_S", 3.4375},   {22, "IQ2_S", 2.5625},
+           {23, "IQ4_XS", 4.25},   {24, "I8", 8},           {25, "I16", 16},
+           {26, "I32", 32},        {27, "I64", 64},         {28, "F64", 64},
+           {29, "IQ1_M", 1.75},    {30, "BF16", 16},        {34, "TQ1_0", 1.6875},
+           {35, "TQ2_0", 2.0625},  {39, "MXFP4", 4.25},     {40, "NVFP4", 4.5},
+           {41, "Q1_0", 1.125},    {42, "Q2_0", 2.25}}) {
+    const auto block = ggml_block(number);
+    ASSERT_TRUE(block) << name;
+    EXPECT_EQ(block->name, name);
+    EXPECT_EQ(8 * static_cast<double>(block->bytes) / static_cast<double>(block->elements), bits)
+        << name;
+  }
+  EXPECT_EQ(gguf_format_name(31), "Q4_0_4_4");
+  for (const std::uint32_t number : {4u, 5u, 31u, 32u, 33u, 36u, 37u, 38u, 43u, ~0u})
+    EXPECT_FALSE(ggml_block(number));
+}
+
+// ggml refuses all of these. Its tensors lie side by side, each at the next multiple of the
+// alignment.
+TEST(ParseGguf, RefusesTensorsThatLieElsewhereThanGgmlPutsThem) {
+  Builder b;
+  const auto two = [&](std::uint64_t first, std::uint64_t second, std::uint32_t format = kF32) {
+    return refusal(b.header(2, 0)
+                       .tensor("a", {9}, format, first)
+                       .tensor("b", {8}, kF32, second)
+                       .with_data(512));
+  };
+  EXPECT_EQ(two(0, 64), "accepted");
+  EXPECT_EQ(two(0, 0),
+            "x.gguf is damaged: tensor b begins at byte 0 of the data instead of at 64: "
+            "tensors follow each other, at multiples of 32");
+  EXPECT_THAT(two(0, 32), HasSubstr("tensor b begins at byte 32 of the data instead of at 64"));
+  EXPECT_THAT(two(0, 96), HasSubstr("tensor b begins at byte 96 of the data instead of at 64"));
+  EXPECT_THAT(two(32, 0), HasSubstr("tensor a begins at byte 32 of the data instead of at 0"));
+  // Where the size is not known, any later multiple may be right.
+  EXPECT_EQ(two(0, 96, 77), "accepted");
+  EXPECT_THAT(two(0, 0, 77),
+              HasSubstr("tensor b begins at byte 0 of the data instead of at 32 or later"));
+  EXPECT_THAT(two(0, 40, 77),
+              HasSubstr("tensor b begins at byte 40 of the data instead of at 32 or later"));
+  // Data that lies at multiples of 32, in a file that names another alignment.
+  b.header(2, 1).text("general.alignment").number(kUint32).number<std::uint32_t>(8);
+  b.tensor("a", {3}, kF32, 0).tensor("b", {8}, kF32, 32);
+  EXPECT_THAT(refusal(b.with_data(64)),
+              HasSubstr("tensor b begins at byte 32 of the data instead of at 16: tensors follow "
+                        "each other, at multiples of 8"));
+  // A tensor without elements takes no room.
+  EXPECT_EQ(
+      refusal(b.header(2, 0).tensor("a", {0}, kF32, 0).tensor("b", {8}, kF32, 0).with_data(32)),
+      "accepted");
 }
 
 TEST(ParseGguf, SaysWhatIsWrong) {
@@ -121,8 +194,6 @@ TEST(ParseGguf, SaysWhatIsWrong) {
   // The padding of the header ends behind the file.
   EXPECT_THAT(refusal(b.header(1, 0).tensor("t", {32}, 77, 0).with_data(0, 1)),
               HasSubstr("lies beyond the end"));
-  EXPECT_THAT(refusal(b.header(1, 0).tensor("t", {32}, kQ8, 8).with_data(64)),
-              HasSubstr("no multiple of 32"));
   EXPECT_THAT(
       refusal(b.header(1, 0).tensor("t", {1ULL << 62, 1ULL << 62, 32}, kQ8, 0).with_data(64)),
       HasSubstr("more elements than can be counted"));
@@ -146,6 +217,12 @@ TEST(ParseGguf, SaysWhatIsWrong) {
   EXPECT_THAT(refusal(b.with_data(64)), HasSubstr("array of its metadata exceeds the file"));
   b.header(0, 1).text("general.alignment").number(kUint32).number<std::uint32_t>(0);
   EXPECT_THAT(refusal(b.with_data(64)), HasSubstr("alignment is 0"));
+  b.header(0, 1).text("general.alignment").number(kUint32).number<std::uint32_t>(24);
+  EXPECT_THAT(refusal(b.with_data(64)), HasSubstr("alignment is 24, no power of two from 8 on"));
+  b.header(0, 2);
+  for (const std::uint32_t alignment : {8u, 32u})
+    b.text("general.alignment").number(kUint32).number(alignment);
+  EXPECT_THAT(refusal(b.with_data(64)), HasSubstr("it has two alignments"));
   constexpr std::uint32_t kUint64 = 10;
   b.header(0, 1).text("general.alignment").number(kUint64).number<std::uint64_t>(64);
   EXPECT_THAT(refusal(b.with_data(64)), HasSubstr("alignment is no unsigned integer of 32 bits"));
