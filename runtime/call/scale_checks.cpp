@@ -83,7 +83,7 @@ void check_blocks(const Problem& p, const QuantizedOperand& b) {
            i % in_row, i / in_row);
     fail(ErrorCode::kInvalidArgument,
          "the scale of b allows weights of {} at block {} of row {}; beside A in {} they are up to "
-         "{}",
+         "{}: use A in f32 or bf16",
          largest, i % in_row, i / in_row, name(p.types.a), most);
   }
 }

@@ -190,7 +190,7 @@ TEST_F(BlocksApi, WrongBlocksAreRefused) {
                         set_byte(176 + 3, 0x7f));
   expect_refused_blocks("f32xmxfp4", "the scale of b is not finite at block 15 of row 2",
                         set_byte(47 * 17, 0xff));
-  expect_refused_blocks("f16xq8_0", "the scale of b allows weights of", set_byte(1, 0x78));
+  expect_refused_blocks("f16xq8_0", "up to 65504: use A in f32 or bf16", set_byte(1, 0x78));
   expect_refused_blocks("f32xq6_k", "quantization->values_bytes is 1259, but n and k need 1260",
                         [](Product&, rooftile_quantization& q) { --q.values_bytes; });
   expect_refused_blocks("f32xq6_k", "quantization->format is 8",
