@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cmath>
+#include <string>
 
 #include "cli/command.h"
 #include "cli/gemm_files.h"
@@ -30,6 +31,16 @@ Types types_of(const QuantizeArguments& arguments) {
   return types;
 }
 
+/// Three digits, rounded up.
+std::string bound_text(double x) {
+  std::string text = fmt::format("{:.2e}", x);
+  if (std::stod(text) < x) {
+    const int exponent = std::stoi(text.substr(text.find('e') + 1));
+    text = fmt::format("{:.2e}", x + 0.5 * std::pow(10.0, exponent - 2));
+  }
+  return fmt::format("{:.3g}", std::stod(text));
+}
+
 /// Quantisation error: largest and root mean square difference to the weights.
 void print_error(const Problem& p, const QuantizedMatrix& matrix, const std::vector<float>& weights,
                  std::int64_t row_stride, std::int64_t step_stride) {
@@ -47,17 +58,19 @@ void print_error(const Problem& p, const QuantizedMatrix& matrix, const std::vec
       size += weight * weight;
     }
   }
-  fmt::print("error: {:.3g} at most, {:.3g} of the weights' size\n", largest,
+  fmt::print("error: {} at most, {:.3g} of the weights' size\n", bound_text(largest),
              size > 0 ? std::sqrt(squares / size) : 0.0);
 }
 
 void write_gguf(const std::string& prefix, const Problem& p, const QuantizedMatrix& matrix) {
   const BlockFormat format = p.types.b.format;
-  const std::vector<std::uint8_t> header = gguf_header(kTensor, gguf_format(format), p.n, p.k);
+  const std::vector<std::uint8_t> header = gguf_header(kTensor, gguf_format(format), p.n, p.k),
+                                  padding = gguf_padding(matrix.values.size());
   const std::string path = prefix + ".gguf";
   OutputFile output(path);
   output.write(std::span(header));
   output.write(std::span(matrix.values));
+  output.write(std::span(padding));
   output.commit();
   fmt::print("{}: {} {} of {} x {}\n", path, kTensor, layout_of(format).name, p.n, p.k);
 }

@@ -1,6 +1,7 @@
 """`rooftile gguf` on files that are written here, against a second implementation of the block formats in NumPy."""
 import json
 import re
+import struct
 
 import gguf_file
 import numpy as np
@@ -107,7 +108,7 @@ def test_values_are_those_of_a_second_implementation(rooftile, model, name):
 
 def test_tensors_are_listed(rooftile, model):
     listed = rooftile.run("gguf", model).stdout
-    assert "w.Q4_K" in listed and "(3, 512)" in listed and "11 tensors" in listed
+    assert "w.Q4_K" in listed and "(3, 512)" in listed and "11 tensors\n" in listed
     assert [line for line in listed.splitlines() if "w.other" in line][0].split()[-3:] == ["IQ2_XS", "not", "read"]
     tensors = json.loads(rooftile.run("gguf", model, "--json").stdout)["tensors"]
     content = model.read_bytes()
@@ -144,16 +145,79 @@ def test_a_matrix_is_quantised_to_a_tensor_that_gemm_multiplies(rooftile, name, 
     np.save(rooftile.folder / "x.npy", random.standard_normal((5, COLUMNS)).astype(dtype))
     said = rooftile.run("quantize", "w.npy", "-o", "w", "--format", name.lower()).stdout
     assert f"w.gguf: weight {name.lower()} of 3 x {COLUMNS}" in said
+    assert "1 tensor\n" in rooftile.run("gguf", "w.gguf").stdout
     assert float(re.search(r"([\d.e+-]+) of the weights' size", said)[1]) < (0.02 if name == "Q8_0" else 0.04 if name == "Q6_K" else 0.15)
     rooftile.run("gguf", "w.gguf", "--tensor", "weight", "-o", "back.npy")
     _, elements, size, _, values = FORMATS[name]
-    blocks = np.frombuffer((rooftile.folder / "w.gguf").read_bytes()[-3 * COLUMNS // elements * size:], np.uint8).reshape(-1, size)
+    content = (rooftile.folder / "w.gguf").read_bytes()
+    assert len(content) % 32 == 0, "what ggml loads as a whole"
+    (tensor,) = json.loads(rooftile.run("gguf", "w.gguf", "--json").stdout)["tensors"]
+    blocks = np.frombuffer(content[tensor["offset"]:tensor["offset"] + tensor["bytes"]], np.uint8).reshape(-1, size)
     np.testing.assert_allclose(np.load(rooftile.folder / "back.npy"), np.asarray(values(blocks)).reshape(3, COLUMNS), rtol=1e-5, atol=1e-5)
     rooftile.run("gemm", "x.npy", "w.gguf:weight", "-o", "y.npy", "--verify")
     y = np.load(rooftile.folder / "y.npy")
     assert y.dtype == dtype
     np.testing.assert_allclose(y, np.load(rooftile.folder / "x.npy").astype(np.float32) @ np.load(rooftile.folder / "back.npy").T,
                                rtol=2e-3, atol=0.05)
+
+
+# Magnitudes that a block of the format holds: half-precision scales times integers, or a power of two times 6. Beyond 63 scales no
+# minimum holds a negative one.
+HALF = 65504.0
+LARGEST = {"Q4_0": (-8 * HALF, 8 * HALF), "Q5_0": (-16 * HALF, 16 * HALF), "Q8_0": (-127 * HALF, 127 * HALF),
+           "Q4_K": (-63 * HALF, 15 * 63 * HALF), "Q5_K": (-63 * HALF, 31 * 63 * HALF),
+           "Q6_K": (-127 * 32 * HALF, 127 * 32 * HALF), "MXFP4": (-6 * 2.0**125, 6 * 2.0**125)}
+
+
+@pytest.mark.parametrize("name", LARGEST)
+def test_weights_of_every_magnitude_come_back_or_are_refused(rooftile, name):
+    """What is written lies within the printed error, in steps of the block's largest weight, and gemm takes it."""
+    random = np.random.default_rng(5)
+    ones = random.uniform(-1, 1, (256, 4))
+    ones[:, 1] = -np.abs(ones[:, 1])
+    ones[:, 2], ones[5, 2] = 0, -1
+    ones[:, 3] = np.where(ones[:, 3] < 0, -1, 1)
+    np.save(rooftile.folder / "x.npy", 2.0**-12 * random.uniform(-1, 1, (3, 256)).astype(np.float32))
+    lowest, highest = LARGEST[name]
+    for largest in (-lowest, highest, 1e5, 1, 1e-4, 1e-6, 1e-8, 1e-30, 1e-39, 1.4e-45):
+        for sign in (1, -1):
+            w = (sign * largest * ones).astype(np.float32)
+            np.save(rooftile.folder / "w.npy", w)
+            least, most = float(w.min()), float(w.max())  # of both signs, in one block
+            if least < lowest or most > highest or most - least > (2 * highest if lowest == -highest else highest):
+                rooftile.refuses("quantize", "w.npy", "-o", "none", "--format", name.lower(), says="a block of .* holds weights from .*; scale them")
+                continue
+            said = rooftile.run("quantize", "w.npy", "-o", "w", "--format", name.lower()).stdout
+            rooftile.run("gguf", "w.gguf", "--tensor", "weight", "-o", "back.npy")
+            error = np.abs(np.load(rooftile.folder / "back.npy").T.astype(np.float64) - w).max()
+            assert error <= float(re.search("error: (.*) at most", said)[1]), said
+            # MXFP4 has nothing between 4 and 6; half-precision scales are multiples of 2^-24.
+            assert error <= max(abs(largest) / 3, 8 * 2.0**-24 if name != "MXFP4" else 2.0**-127)
+            rooftile.run("gemm", "x.npy", "w.gguf:weight", "-o", "y.npy", "--tier", "host")
+            assert np.isfinite(np.load(rooftile.folder / "y.npy")).all()
+    assert not (rooftile.folder / "none.gguf").exists()
+
+
+def test_finite_weights_do_not_become_infinite(rooftile):
+    for name, weight in (("mxfp4", 3e38), ("mxfp4", -2.6e38), ("q6_k", 2.7e8), ("q4_k", -6e7), ("q5_k", -6e7)):
+        w = np.zeros((256, 1), np.float32)
+        w[7] = weight
+        np.save(rooftile.folder / "w.npy", w)
+        rooftile.refuses("quantize", "w.npy", "-o", "w", "--format", name,
+                         says=rf"w.npy: rows 0 to \d+ of column 0 \(k x n\) have weights from .*: a block of {name} holds weights from")
+    assert not (rooftile.folder / "w.gguf").exists()
+
+
+def test_tensors_that_lie_elsewhere_than_ggml_puts_them_are_refused(rooftile):
+    text = gguf_file.text
+    for alignment, second, says in ((32, 0, "tensor b begins at byte 0 of the data instead of at 64"),
+                                    (8, 64, "tensor b begins at byte 64 of the data instead of at 40")):
+        head = b"GGUF" + struct.pack("<IQQ", 3, 2, 1) + text("general.alignment") + struct.pack("<II", 4, alignment)
+        for name, offset in (("a", 0), ("b", second)):
+            head += text(name) + struct.pack("<IQIQ", 1, 10, 0, offset)
+        (rooftile.folder / "x.gguf").write_bytes(head + b"\0" * (-len(head) % 32) + bytes(128))
+        for arguments in (["gguf", "x.gguf"], ["gguf", "x.gguf", "--tensor", "b", "-o", "b.npy"]):
+            rooftile.refuses(*arguments, says=f"x.gguf is damaged: {says}: tensors follow each other, at multiples of {alignment}")
 
 
 def test_what_no_format_holds_is_refused(rooftile):
