@@ -3,6 +3,7 @@
 #include <cstdio>
 
 #include "cli/progress_bar.h"
+#include "core/count_text.h"
 #include "core/error.h"
 #include "tuner/stored/imported_lists.h"
 
@@ -13,11 +14,11 @@ void print_imported(const ImportedReport& report) {
   fmt::print("imported data: {} of {} problems usable in {:.1f} s", report.usable, report.lists,
              report.usable_s);
   if (report.replaced + report.kept > 0)
-    fmt::print(" ({} own winners replaced, {} kept)", report.replaced, report.kept);
+    fmt::print(" ({} replaced, {} kept)", count_text(report.replaced, "own winner"), report.kept);
   fmt::print(", {} of {} portfolios in {:.1f} s, all in {:.1f} s\n", report.portfolios_usable,
              report.portfolios, report.portfolios_s, report.elapsed_s);
-  fmt::print("{} kernels: certifying took {:.1f} s, timing {:.1f} s\n", report.kernels,
-             report.certify_s, report.time_s);
+  fmt::print("{}: certifying took {:.1f} s, timing {:.1f} s\n",
+             count_text(report.kernels, "kernel"), report.certify_s, report.time_s);
   if (report.ratio > 0)
     fmt::print("times here over times there: {:.2f}, {:.2f} to {:.2f} by kernel\n", report.ratio,
                report.least_ratio, report.most_ratio);

@@ -8,7 +8,9 @@
 #include <utility>
 
 #include "cli/terminal.h"
+#include "core/count_text.h"
 #include "core/text_table.h"
+#include "core/time_text.h"
 
 namespace rooftile {
 namespace {
@@ -35,8 +37,8 @@ std::string contention_note(const std::vector<TuneResult>& results) {
 
 /// Disturbances of the measurements; drift and temperature only where they matter.
 std::string noise_text(const TuneReport& report) {
-  std::string text = fmt::format("{} samples resampled, {} flagged noisy", report.noise.retaken,
-                                 report.noise.noisy);
+  std::string text = fmt::format("{} resampled, {} flagged noisy",
+                                 count_text(report.noise.retaken, "sample"), report.noise.noisy);
   if (const auto slowdown = report.noise.slowdown)
     text += fmt::format("; the device {} by {:.0f} % over the run{}",
                         *slowdown > 1 ? "slowed" : "sped up", 100 * std::abs(*slowdown - 1),
@@ -44,7 +46,7 @@ std::string noise_text(const TuneReport& report) {
   if (report.conditions.highest_c)
     text += fmt::format("; {:.0f} C at most", *report.conditions.highest_c);
   if (report.conditions.throttle_events.value_or(0) > 0)
-    text += fmt::format("; throttled {} times", *report.conditions.throttle_events);
+    text += "; throttled " + count_text(*report.conditions.throttle_events, "time");
   return text;
 }
 
@@ -107,8 +109,8 @@ std::string untuned_text(const TuneReport& report) {
   if (regret.problems == 0)
     return "fewer than two problems or two kernels were compared: no regret can be estimated";
   if (!regret.has_median())
-    return fmt::format("{} problems were compared; an estimate of the regret takes {}",
-                       regret.problems, kLeastForMedian);
+    return fmt::format("{} compared; an estimate of the regret takes {}",
+                       count_text(regret.problems, "problem"), kLeastForMedian);
   return fmt::format(
       "median regret {:.1f} % (95 % interval {:.1f} to {:.1f} %){}, over {} problems",
       100 * regret.median, 100 * regret.median_low, 100 * regret.median_high,
@@ -171,9 +173,10 @@ void print_end(const TuneOptions& options, const TuneReport& report) {
       "{} of {} problems in {:.0f} s{}{}{}{}\n", tuned_problems(report), options.problems.size(),
       report.elapsed_s, overrun_text(report.elapsed_s, options.budget_s),
       spilled > 0 ? fmt::format(", {} spilled", spilled) : "",
-      report.failed > 0 ? fmt::format(", {} candidates failed, {:.1f} s lost to them",
-                                      report.failed, report.lost_s)
-                        : "",
+      report.failed > 0
+          ? fmt::format(", {} failed, {:.1f} s lost to {}", count_text(report.failed, "candidate"),
+                        report.lost_s, report.failed == 1 ? "it" : "them")
+          : "",
       report.interrupted     ? "; interrupted: the next run continues from here"
       : report.out_of_budget ? "; out of budget: the next run continues from here"
                              : ""));

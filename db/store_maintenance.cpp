@@ -2,6 +2,7 @@
 
 #include <system_error>
 
+#include "core/count_text.h"
 #include "core/error.h"
 #include "db/migrations/schema.h"
 #include "db/store_impl.h"
@@ -107,9 +108,9 @@ std::vector<std::string> Store::check() const {
         connection.database(),
         "SELECT \"table\", rowid, parent, count(*) FROM pragma_foreign_key_check GROUP BY 1, 3");
     while (strays.executeStep())
-      findings.push_back(fmt::format("{} rows of {} refer to rows of {} that do not exist",
-                                     strays.getColumn(3).getInt(), strays.getColumn(0).getString(),
-                                     strays.getColumn(2).getString()));
+      findings.push_back(fmt::format(
+          "{} of {} referring to no row of {}", count_text(strays.getColumn(3).getInt(), "row"),
+          strays.getColumn(0).getString(), strays.getColumn(2).getString()));
     Sql variants(connection, "SELECT id, variant FROM candidates ORDER BY id");
     while (variants.next_row()) {
       const RowId id = variants.integer();

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "core/count_text.h"
+
 namespace rooftile {
 namespace {
 
@@ -83,9 +85,9 @@ std::string ratio_text(const InstructionCounts& counts) {
 std::string loop_notes(const MainLoop& loop) {
   std::string notes;
   if (loop.outer_others)
-    notes = fmt::format("and {} others in the loop around it", *loop.outer_others);
+    notes = fmt::format("and {} in the loop around it", count_text(*loop.outer_others, "other"));
   if (const int unknown = loop.counts.count(kUnknown); unknown > 0)
-    notes += fmt::format("{}{} unknown instructions", notes.empty() ? "" : "; ", unknown);
+    notes += (notes.empty() ? "" : "; ") + count_text(unknown, "unknown instruction");
   return notes;
 }
 

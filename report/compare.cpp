@@ -8,6 +8,7 @@
 #include <iterator>
 #include <tuple>
 
+#include "core/count_text.h"
 #include "core/error.h"
 #include "core/numbers/statistics.h"
 #include "core/text_table.h"
@@ -192,10 +193,9 @@ Comparison compare(Report here, Report there) {
     compare_problems(pair, device, *other);
   }
   if (comparison.devices.empty())
-    fail(ErrorCode::kUnsupported,
-         "nothing to compare: {} has {} devices and {} has {} devices{}; {}", here.database,
-         here.devices.size(), there.database, there.devices.size(),
-         same_file ? ", which are the same" : "",
+    fail(ErrorCode::kUnsupported, "nothing to compare: {} has {} and {} has {}{}; {}",
+         here.database, count_text(here.devices.size(), "device"), there.database,
+         count_text(there.devices.size(), "device"), same_file ? ", which are the same" : "",
          here.devices.empty() ? "`rooftile tune` adds one to the former"
                               : "name a database of a similar device with --compare");
   for (const DeviceReport& device : there.devices)

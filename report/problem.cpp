@@ -5,6 +5,7 @@
 
 #include <iterator>
 
+#include "core/count_text.h"
 #include "core/error.h"
 #include "core/text_table.h"
 #include "report/json_values.h"
@@ -62,8 +63,8 @@ void write_levels(fmt::memory_buffer& out, const ProblemReport& p, std::size_t t
 void write_counters(fmt::memory_buffer& out, const ProblemReport& p, std::size_t terminal) {
   if (!p.counters) return;
   const auto to = std::back_inserter(out);
-  fmt::format_to(to, "\n  counted by the driver in {} {}, {}:\n", p.counters->passes,
-                 p.counters->passes == 1 ? "pass" : "passes", p.counters->at);
+  fmt::format_to(to, "\n  counted by the driver in {}, {}:\n",
+                 count_text(p.counters->passes, "pass"), p.counters->at);
   TextTable table(
       {{"counter", Align::kLeft}, {"value"}, {"unit", Align::kLeft}, {"category", Align::kLeft}});
   for (const PerformanceCounter& counter : p.counters->counters)

@@ -9,6 +9,7 @@
 #include "cli/output_file.h"
 #include "cli/refresh.h"
 #include "cli/usage.h"
+#include "core/count_text.h"
 #include "core/error.h"
 #include "core/files/temporary_name.h"
 #include "db/store.h"
@@ -35,6 +36,10 @@ std::optional<Problem> named_problem(const ProblemOptions& sizes) {
   return given == 0 ? std::nullopt : std::optional(sizes.problem());
 }
 
+std::string devices_text(std::size_t count) {
+  return count == 1 ? "one device and driver" : fmt::format("{} devices and drivers", count);
+}
+
 /// Writes samples in a format of other programs.
 void export_samples(const Store& store, const std::vector<RowId>& devices,
                     const ExchangeArguments& arguments, const std::optional<Problem>& problem) {
@@ -54,8 +59,8 @@ void export_samples(const Store& store, const std::vector<RowId>& devices,
   output.commit();
   // Anything else may be the standard output, whose reader wants nothing but the samples.
   if (std::filesystem::is_regular_file(arguments.target, missing))
-    fmt::print("{}: {} samples of {} devices and drivers\n", arguments.target, rows,
-               devices.size());
+    fmt::print("{}: {} of {}\n", arguments.target, count_text(rows, "sample"),
+               devices_text(devices.size()));
 }
 
 int export_data(const Globals& globals, const ExchangeArguments& arguments) {
@@ -78,9 +83,7 @@ int export_data(const Globals& globals, const ExchangeArguments& arguments) {
     return kDone;
   }
   store.export_to(arguments.target, devices);
-  fmt::print("{}: data of {}\n", arguments.target,
-             devices.size() == 1 ? "one device and driver"
-                                 : fmt::format("{} devices and drivers", devices.size()));
+  fmt::print("{}: data of {}\n", arguments.target, devices_text(devices.size()));
   return kDone;
 }
 
@@ -116,15 +119,22 @@ class Importer {
     if (import.own) fmt::print("{}: exported by this database, which has all of it\n", file);
     if (results.never_run + import.illegal > 0)
       fmt::print(
-          "{}: left out {} of {} results: {} of kernels that were not made there, {} of "
-          "kernels that the device cannot run\n",
-          file, results.never_run + import.illegal, results.never_run + results.results.size(),
-          results.never_run, import.illegal);
+          "{}: left out {} of {}: {} of kernels that were not made there, {} of kernels that the "
+          "device cannot run\n",
+          file, results.never_run + import.illegal,
+          count_text(results.never_run + results.results.size(), "result"), results.never_run,
+          import.illegal);
     return import.added;
   }
 
   T4Defaults defaults_;
 };
+
+std::string added_text(const ImportReport& added, std::string_view before_last) {
+  return fmt::format("{}, {}, {}{}{}", count_text(added.devices, "device"),
+                     count_text(added.runs, "run"), count_text(added.samples, "sample"),
+                     before_last, count_text(added.winners, "ranked kernel"));
+}
 
 /// Imports all files; a refused file does not stop the others. Releases the name of a new database
 /// once it holds something. Returns the number of refused files.
@@ -142,19 +152,17 @@ std::size_t import_files(Store& store, const Importer& importer,
       all.runs += added.runs;
       all.samples += added.samples;
       all.winners += added.winners;
-      fmt::print(
-          "{}: {} devices, {} runs, {} samples, {} ranked kernels, {} kernels of portfolios{}\n",
-          file, added.devices, added.runs, added.samples, added.winners, added.portfolio,
-          brought_anything(added) ? "" : ": nothing new");
+      fmt::print("{}: {}, {} of portfolios{}\n", file, added_text(added, ", "),
+                 count_text(added.portfolio, "kernel"),
+                 brought_anything(added) ? "" : ": nothing new");
     } catch (const Error& error) {
       ++refused;
       fmt::print(stderr, "rooftile: {}\n", error.what());
     }
   }
-  fmt::print(
-      "{}: {} devices, {} runs, {} samples and {} ranked kernels added from {} of {} files\n",
-      store.path().string(), all.devices, all.runs, all.samples, all.winners,
-      files.size() - refused, files.size());
+  if (refused < files.size())
+    fmt::print("{}: {} added from {} of {}\n", store.path().string(), added_text(all, " and "),
+               files.size() - refused, count_text(files.size(), "file"));
   return refused;
 }
 

@@ -4,6 +4,7 @@
 
 #include "cli/command.h"
 #include "cli/json_output.h"
+#include "core/count_text.h"
 #include "core/error.h"
 #include "db/store.h"
 #include "generator/version.h"
@@ -31,8 +32,8 @@ std::size_t tuned_kernels(const std::filesystem::path& database, const DevicePro
 std::string blas_text() {
   try {
     const HostBlas& blas = HostBlas::get();
-    return fmt::format("{}, kernels for {}, {} threads", blas.library(), blas.core_name(),
-                       blas.threads());
+    return fmt::format("{}, kernels for {}, {}", blas.library(), blas.core_name(),
+                       count_text(blas.threads(), "thread"));
   } catch (const Error& error) {
     return error.what();
   }
@@ -132,7 +133,7 @@ int devices(const Globals& globals, bool json) {
                name(d.kind), driver_of(d), static_cast<double>(d.device_memory_bytes) / (1 << 30),
                d.unified_memory ? " unified" : "", d.limits.subgroup_size, d.device_uuid,
                features_text(d.limits),
-               tuned > 0 ? fmt::format("tuned: {} ranked kernels", tuned)
+               tuned > 0 ? "tuned: " + count_text(tuned, "ranked kernel")
                          : "not tuned: run `rooftile tune`");
   }
   if (json) {
@@ -146,8 +147,8 @@ int devices(const Globals& globals, bool json) {
     return kDone;
   }
   if (found.devices.empty()) fmt::print("no Vulkan device\n");
-  fmt::print("host: {}, {} cores, BLAS {}\n", cpu_name(), std::thread::hardware_concurrency(),
-             blas_text());
+  fmt::print("host: {}, {}, BLAS {}\n", cpu_name(),
+             count_text(std::thread::hardware_concurrency(), "core"), blas_text());
   if (!found.note.empty()) fmt::print(stderr, "rooftile: {}\n", found.note);
   print_host_advice();
   return kDone;

@@ -2,6 +2,7 @@
 
 #include "cli/output_file.h"
 #include "cli/usage.h"
+#include "core/count_text.h"
 #include "core/error.h"
 #include "tuner/search/frozen_space.h"
 
@@ -37,8 +38,8 @@ int export_space(const Globals& globals, const ProblemOptions& sizes, const std:
          space.device, to_string(problem));
   output.write(to_csv(space));
   output.commit();
-  fmt::print("{}: {} candidates of {} on {} ({})\n", file, space.points.size(), to_string(problem),
-             space.device, space.driver);
+  fmt::print("{}: {} of {} on {} ({})\n", file, count_text(space.points.size(), "candidate"),
+             to_string(problem), space.device, space.driver);
   return kDone;
 }
 

@@ -12,6 +12,7 @@
 #include "cli/output_file.h"
 #include "cli/terminal.h"
 #include "cli/usage.h"
+#include "core/count_text.h"
 #include "core/text_table.h"
 
 namespace rooftile {
@@ -44,7 +45,7 @@ int list_tensors(const GgufFile& file, bool json) {
                    ? fmt::format("{:.2f}", static_cast<double>(tensor.bytes) / (1 << 20))
                    : "not read"});
   print_table(table);
-  fmt::print("{} tensors\n", file.tensors().size());
+  fmt::print("{}\n", count_text(file.tensors().size(), "tensor"));
   return kDone;
 }
 

@@ -9,6 +9,7 @@
 #include "cli/runtime_view.h"
 #include "cli/terminal.h"
 #include "cli/usage.h"
+#include "core/count_text.h"
 #include "core/error.h"
 #include "report/charts.h"
 #include "report/compare.h"
@@ -60,7 +61,8 @@ int show(const Globals& globals, ReportArguments& arguments) {
   if (!arguments.html.empty()) {
     const Charts charts = make_charts(store, runtime_view(), std::move(report));
     write_page(arguments.html, report_page(charts));
-    fmt::print("{} devices of {} in {}\n", charts.devices.size(), charts.database, arguments.html);
+    fmt::print("{} of {} in {}\n", count_text(charts.devices.size(), "device"), charts.database,
+               arguments.html);
     return kDone;
   }
   if (arguments.sizes[0] > 0) {

@@ -15,6 +15,7 @@
 #include "cli/tune_json.h"
 #include "cli/tune_text.h"
 #include "cli/usage.h"
+#include "core/count_text.h"
 #include "core/error.h"
 #include "core/quantized.h"
 #include "runtime/device/device.h"
@@ -97,9 +98,8 @@ std::string explain_hint(const Problem& p) {
 TuneReport tune_device(Store& store, const DeviceProfile& device, const TuneOptions& options,
                        bool quiet, const std::atomic<bool>& stop) {
   if (!quiet)
-    print_lines(fmt::format("tuning {} ({}), {} problem{}, {:.0f} s\n", device.name,
-                            device.driver_info, options.problems.size(),
-                            options.problems.size() == 1 ? "" : "s", options.budget_s));
+    print_lines(fmt::format("tuning {} ({}), {}, {:.0f} s\n", device.name, device.driver_info,
+                            count_text(options.problems.size(), "problem"), options.budget_s));
   std::fflush(stdout);
   ProgressBar bar;
   ResultTable table(options.problems);
@@ -162,7 +162,7 @@ int tune_all(const Globals& globals, const TuneArguments& arguments) {
     else
       print_end(options, report);
     if (!arguments.json && arguments.from_log)
-      print_lines(fmt::format("{} logged problems remain\n", remaining(store, device)));
+      print_lines(count_text(remaining(store, device), "logged problem") + " left\n");
     interrupted = report.interrupted;
     if (interrupted) break;
   }

@@ -5,6 +5,7 @@
 
 #include "cli/command.h"
 #include "cli/usage.h"
+#include "core/count_text.h"
 #include "core/error.h"
 #include "web/exchange/winners.h"
 #include "web/page/page_files.h"
@@ -28,7 +29,7 @@ std::vector<web::PageFile> files_of_page(const Globals& globals) {
                   StoreOptions{.mode = OpenMode::kReadOnly, .named = " with --db"});
   const nlohmann::json known = web::known_kernels(store ? &*store : nullptr, ROOFTILE_VERSION);
   if (store)
-    fmt::print("{} winners of {} are tried first\n", known.at("known").size(),
+    fmt::print("tried first: {} of {}\n", count_text(known.at("known").size(), "winner"),
                store->path().string());
   return web::page_files(web::assets_folder(), known.dump());
 }
@@ -39,7 +40,8 @@ int run(const Globals& globals, const WebArguments& arguments) {
   const std::vector<web::PageFile> files = files_of_page(globals);
   if (!arguments.folder.empty()) {
     web::write_page(files, arguments.folder);
-    fmt::print("{}: {} files; any web server shows them\n", arguments.folder, files.size());
+    fmt::print("{}: {}; any web server shows them\n", arguments.folder,
+               count_text(files.size(), "file"));
   }
   if (!arguments.serve) return kDone;
   web::serve_page(files, arguments.port, stop_on_signals(), [](std::uint16_t port) {

@@ -136,10 +136,10 @@ def test_export_import_and_merge(machine):
     assert not (machine.folder / "none.db").exists()
 
     other = ["--db", "other.db"]
-    assert "1 devices, 1 runs, 2 samples" in machine.run(*other, "db", "import", "one.db").stdout
+    assert "1 device, 1 run, 2 samples" in machine.run(*other, "db", "import", "one.db").stdout
     assert "nothing new" in machine.run(*other, "db", "import", "one.db").stdout
     said = machine.run(*other, "db", "import", "one.db", "all.db").stdout
-    assert "1 devices, 1 runs, 1 samples and 0 ranked kernels added from 2 of 2 files" in said
+    assert "1 device, 1 run, 1 sample and 0 ranked kernels added from 2 of 2 files" in said
     machine.run("db", "merge", "merged.db", "one.db", "all.db", "other.db")
     assert sql(machine, "SELECT count(*) FROM samples", machine.folder / "merged.db") == 3
     assert "sound" in machine.run("--db", "merged.db", "db", "check").stdout
@@ -235,7 +235,7 @@ def test_a_newer_file_is_not_imported(machine):
     version = int(sql(machine, "PRAGMA user_version"))
     sqlite3.connect(machine.folder / "newer.db").execute(f"PRAGMA user_version = {version + 1}").close()
     run = machine.run("--db", "own.db", "db", "import", "newer.db", code=1)
-    assert "update Rooftile" in run.stderr and "0 of 1 files" in run.stdout
+    assert "update Rooftile" in run.stderr and run.stdout == ""
 
 
 def test_check_finds_what_is_wrong(machine):
@@ -243,7 +243,7 @@ def test_check_finds_what_is_wrong(machine):
     connection.execute("DELETE FROM problems")
     connection.commit()
     connection.close()
-    machine.refuses("db", "check", says="3 rows of samples refer to rows of problems that do not exist")
+    machine.refuses("db", "check", says="3 rows of samples referring to no row of problems")
 
 
 FOREIGN = {"text": b"my shopping list\n", "zeros": bytes(8192), "noise": os.urandom(5000), "one byte": b"x"}

@@ -25,7 +25,7 @@ def test_tune_prints_the_winners(tuned_folder):
     assert "`rooftile explain --m 96 --n 80 --k 112`" in text
     assert "1 of 1 problems" in text and str(tuned_folder / "rooftile.db") in text
     assert re.search(r"^untuned problems: (median regret -?[\d.]+ % \(95 % interval -?[\d.]+ to -?[\d.]+ %\)"
-                     r"(, worst decile -?\d+ %)?, over \d+ problems|\d+ problems were compared; an estimate|fewer than two"
+                     r"(, worst decile -?\d+ %)?, over \d+ problems|\d+ problems? compared; an estimate|fewer than two"
                      r"|not estimated: 1 of 1 problems have fewer than 16 candidates)",
                      text, re.MULTILINE), text
 
@@ -238,7 +238,7 @@ def test_untuned_problems_are_tuned_from_the_log(tuned):
         assert "33x35x37 nn" in run.stdout and "3x35x30" not in run.stdout
         if logged(tuned) == 1:
             break
-    assert "1 logged problems remain" in run.stdout
+    assert "1 logged problem left" in run.stdout
     multiply(tuned, 33, 35, 37)
     assert logged(tuned) == 1
 

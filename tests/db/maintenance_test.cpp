@@ -60,10 +60,9 @@ TEST_F(StoreTest, CheckNamesWhatIsWrong) {
   Connection vandal(file(), Access::kReadWrite, 1000);
 
   vandal.database().exec("PRAGMA foreign_keys = OFF; DELETE FROM problems WHERE m = 500");
-  EXPECT_THAT(store.check(),
-              ElementsAre("1 rows of outcomes refer to rows of problems that do not exist",
-                          "2 rows of samples refer to rows of problems that do not exist",
-                          "1 rows of winners refer to rows of problems that do not exist"));
+  EXPECT_THAT(store.check(), ElementsAre("1 row of outcomes referring to no row of problems",
+                                         "2 rows of samples referring to no row of problems",
+                                         "1 row of winners referring to no row of problems"));
   vandal.database().exec(
       "DROP VIEW best_kernels; CREATE VIEW best_kernels AS SELECT 1; DROP INDEX samples_of_run;"
       "CREATE TABLE stray (x)");

@@ -99,7 +99,7 @@ def test_the_export_feeds_a_native_database(exported, tmp_path):
     database = tmp_path / "ours.db"
     imported = rooftile("--db", database, "db", "import", results)
     assert imported.returncode == 0, imported.stderr
-    assert "1 runs" in imported.stdout
+    assert "1 run," in imported.stdout
     report = rooftile("--db", database, "report").stdout
     assert "HeadlessChrome" in report  # The origin of the measurements.
     assert "fastest kernel elsewhere" in report and "256x256x256 nn" in report

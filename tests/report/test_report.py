@@ -112,7 +112,7 @@ def test_schema_as_a_whole_refuses_every_corrupted_document(rooftile, form):
 
 def test_page_data_is_as_documented(rooftile):
     rooftile.simulate()
-    assert "1 devices" in rooftile.run("report", "--html", "report.html").stdout
+    assert "1 device of" in rooftile.run("report", "--html", "report.html").stdout
     data = validate(page_data(rooftile.folder / "report.html"), "page")
     [device] = data["devices"]
     assert device["samples"] == 240 and len(device["searches"]) == 6 and len(device["classes"]) == 2

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "core/count_text.h"
 #include "runtime/model/calibration.h"
 #include "runtime/model/roofline.h"
 
@@ -43,7 +44,7 @@ std::vector<TuneProblem> logged_problems(const Store& store, RowId device) {
   for (const Heat& heat : buckets)
     if (heat.of_hottest > 0)
       problems.push_back({.problem = heat.hottest,
-                          .note = fmt::format("{} calls without a tuned kernel", heat.calls),
+                          .note = count_text(heat.calls, "call") + " without a tuned kernel",
                           .weight = heat.of_bucket});
   return problems;
 }
