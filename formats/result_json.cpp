@@ -88,6 +88,23 @@ std::string value_text(const std::string& name, const Json& value) {
 
 }  // namespace
 
+std::string json_damage(const Json::exception& error) {
+  // "[...] parse error at PLACE: SYNTAX; last read: 'TEXT'", or "[...] number overflow parsing
+  // 'TEXT'".
+  const std::string_view what = error.what();
+  const auto between = [&](std::string_view before, std::string_view behind) {
+    const std::size_t found = what.find(before), from = found + before.size();
+    return found == what.npos ? "" : printable(what.substr(from, what.find(behind, from) - from));
+  };
+  const std::string overflow = between("number overflow parsing ", "\n"),
+                    place = between("parse error at ", ": "), read = between("last read: ", "\n");
+  if (!overflow.empty()) return fmt::format("it holds {}, which is beyond float64", overflow);
+  const bool literal = what.find("invalid literal") != what.npos || read.starts_with("'-I");
+  return fmt::format("it is damaged JSON{}{}{}", place.empty() ? "" : " at " + place,
+                     read.empty() ? "" : ": " + read,
+                     literal ? " (NaN and Infinity are no JSON)" : "");
+}
+
 std::string printable(std::string_view text, std::size_t most) {
   std::string clean(text.substr(0, most));
   for (char& c : clean)

@@ -26,6 +26,10 @@ template <typename... Args>
 /// Text of a stranger for messages and terminals: printable ASCII, at most `most` bytes.
 std::string printable(std::string_view text, std::size_t most = 200);
 
+/// What is wrong with a text that the parser has refused: "it is damaged JSON at line 1, column 9:
+/// '"time":N' (NaN and Infinity are no JSON)".
+std::string json_damage(const Json::exception& error);
+
 /// {"m": 64, "n": 96, "k": 128, "type": "f32", "trans_a": false, "trans_b": true}, with "batch",
 /// "groups", "experts", "largest", "epilogue", "alpha", "beta", and "lda" to "stride_c" where they
 /// differ from those of a plain product of these sizes.

@@ -45,6 +45,7 @@ class Parts {
     if (key_ == "schema_version") builder_.version(parsed);
     if (key_ == "results" && event != Json::parse_event_t::array_end)
       refuse("'results' is no list");
+    key_.clear();
     return false;
   }
 
@@ -69,7 +70,7 @@ class Parts {
   std::size_t results_ = 0, values_ = 0;
 };
 
-/// Reads the top-level keys of a file up to the first one that tells what it is.
+/// Reads the top-level keys of a file up to the first one that tells what it is, or to damage.
 class Detector : public nlohmann::json_sax<Json> {
  public:
   bool is_t4 = false;
@@ -91,6 +92,7 @@ class Detector : public nlohmann::json_sax<Json> {
   bool string(string_t&) override { return depth_ > 0; }
   bool binary(binary_t&) override { return false; }
   bool parse_error(std::size_t, const std::string&, const nlohmann::detail::exception&) override {
+    is_t4 = true;  // Its reader tells what is wrong.
     return false;
   }
 
@@ -121,9 +123,8 @@ T4Results parse_t4(std::istream& text, const std::string& name, const T4Defaults
     std::ignore = Json::parse(text, std::ref(parts));
     return builder.finished();
   } catch (const Json::exception& error) {
-    fail(ErrorCode::kInvalidArgument,
-         "{} cannot be imported: it is damaged JSON{} ({}); nothing of it was imported", name,
-         parts.in_results() ? " in " + parts.where() : "", printable(error.what()));
+    fail(ErrorCode::kInvalidArgument, "{} cannot be imported: {}{}; nothing of it was imported",
+         name, parts.in_results() ? parts.where() + ": " : "", json_damage(error));
   } catch (const Error& error) {
     fail(error.code(), "{} cannot be imported: {}; nothing of it was imported", name, error.what());
   }

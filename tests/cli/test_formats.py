@@ -120,7 +120,12 @@ def test_wrong_use(machine, arguments, says):
 
 
 @pytest.mark.parametrize("damage, says", [
-    (lambda text: text[:-200], "damaged JSON in result 3"),
+    (lambda text: text[:-200], "cannot be imported: result 3: it is damaged JSON at line .*; nothing of it was imported"),
+    (lambda text: re.sub('"kernel_time","value":[^,}]*', '"kernel_time","value":NaN', text, count=1),
+     r"""result 1: it is damaged JSON at line 4, column \d+: '"value":N' \(NaN and Infinity are no JSON\); nothing"""),
+    (lambda text: re.sub('"kernel_time","value":[^,}]*', '"kernel_time","value":-Infinity', text, count=1), r"'-I' \(NaN and Infinity are no JSON\)"),
+    (lambda text: re.sub('"kernel_time","value":[^,}]*', '"kernel_time","value":1e999', text, count=1), "result 1: it holds '1e999', which is beyond float64; nothing"),
+    (lambda text: '{"metadata":{"a":NaN},' + text[1:], "cannot be imported: it is damaged JSON at line 1, column 18: .*nothing of it"),
     (lambda text: text.replace('"tile_m":16', '"MWG":16', 1), "result 1: no kernel of Rooftile has the parameter 'MWG'"),
     (lambda text: text.replace('"m":3', '"m":0', 1), "result 1: 'm' is 0"),
     (lambda text: text.replace('"device":1', '"device":9'), "a result is of device 9"),
@@ -137,6 +142,7 @@ def test_damaged_files_are_refused_and_add_nothing(machine, other, damage, says)
     text = damage((machine.folder / "out.json").read_text())
     damaged.write_text(text)
     run = other.run("db", "import", damaged, code=1)
+    assert run.stdout == "" and "json.exception" not in run.stderr
     assert "damaged.json" in run.stderr and "\x1b" not in run.stderr
     assert re.search(says, run.stderr), run.stderr
     assert not other.database.exists()

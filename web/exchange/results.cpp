@@ -223,9 +223,8 @@ Json parse(const std::string& text, const std::string& name) {
   try {
     return Json::parse(text, keep);
   } catch (const Json::exception& error) {
-    fail(ErrorCode::kInvalidArgument,
-         "{} cannot be imported: it is damaged JSON ({}); export it again from the page", name,
-         printable(error.what()));
+    fail(ErrorCode::kInvalidArgument, "{} cannot be imported: {}; export it again from the page",
+         name, json_damage(error));
   }
 }
 
