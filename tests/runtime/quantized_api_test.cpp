@@ -8,6 +8,7 @@
 #include <functional>
 #include <limits>
 
+#include "core/error.h"
 #include "core/half.h"
 #include "tests/core/random_weights.h"
 #include "tests/support/c_api_fixture.h"
