@@ -199,10 +199,11 @@ bool opened() {
   return now == State::kOpen;
 }
 
-bool is_worth_asking(double flops) {
+bool is_worth_asking(const Gemm& g, Int batch = 1) {
   const bool always =
       wanted_tier() != WantedTier::kAuto || wanted_precision() != WantedPrecision::kStandard;
-  return (flops >= kLeastFlops || always) && opened();
+  const double least = g.m == 1 || g.n == 1 ? kLeastVectorFlops : kLeastFlops;
+  return (flops(g) * batch >= least || always) && opened();
 }
 
 /// Returns false where the underlying BLAS has to compute the call. It then also defines the result
@@ -219,9 +220,9 @@ void run_on_real(const Gemm& g) {
   if (sums_in_float64() && reads_a_and_b(g) && gemm_in_float64(g)) return;
   // With alpha 0 OpenBLAS 0.3.21 may read A and B (runtime/host/host_blas.cpp); with k 0 no library
   // does.
-  const Int k = g.alpha == 0 ? 0 : g.k;
-  real_blas().sgemm(&g.trans_a, &g.trans_b, &g.m, &g.n, &k, &g.alpha, g.a, &g.lda, g.b, &g.ldb,
-                    &g.beta, g.c, &g.ldc, 1, 1);
+  Gemm read = g;
+  if (g.alpha == 0) read.k = 0;
+  multiply({real_blas().sgemm, real_blas().sgemv}, read);
 }
 
 /// Cache of a thread's last results of runs_on_device, because a query takes microseconds.
@@ -255,7 +256,7 @@ bool keeps_on_host() {
 }
 
 void run(const Gemm& g) {
-  if (reads_a_and_b(g) && is_worth_asking(flops(g))) {
+  if (reads_a_and_b(g) && is_worth_asking(g)) {
     const rooftile_sgemm_args args = sgemm_args(g);
     if (is_done(runtime.sgemm(context, &args))) return;
   }
@@ -263,7 +264,7 @@ void run(const Gemm& g) {
 }
 
 void run(const GemmBatch& x) {
-  if (x.batch > 0 && reads_a_and_b(x.gemm) && is_worth_asking(flops(x.gemm) * x.batch)) {
+  if (x.batch > 0 && reads_a_and_b(x.gemm) && is_worth_asking(x.gemm, x.batch)) {
     const rooftile_sgemm_args one = sgemm_args(x.gemm);
     const rooftile_gemm_args args = {.struct_size = sizeof args,
                                      .layout = one.layout,
@@ -300,7 +301,7 @@ void run(const GemmBatch& x) {
 }
 
 bool runs_on_device(const Gemm& g) {
-  if (!reads_a_and_b(g) || !is_worth_asking(flops(g)) || !device_is_tuned) return false;
+  if (!reads_a_and_b(g) || !is_worth_asking(g) || !device_is_tuned) return false;
   Answer& answer = answer_slot(g);
   if (!answer.is_of(g)) {
     rooftile_decision decision;

@@ -12,13 +12,6 @@ namespace rooftile::blas {
 namespace {
 
 /// Fortran float64 routines; their last arguments are the lengths of the strings.
-using Gemm64 = void (*)(const char*, const char*, const Int* m, const Int* n, const Int* k,
-                        const double* alpha, const double* a, const Int* lda, const double* b,
-                        const Int* ldb, const double* beta, double* c, const Int* ldc, std::size_t,
-                        std::size_t);
-using Gemv64 = void (*)(const char*, const Int* m, const Int* n, const double* alpha,
-                        const double* a, const Int* lda, const double* x, const Int* incx,
-                        const double* beta, double* y, const Int* incy, std::size_t);
 using Syrk64 = void (*)(const char* uplo, const char* trans, const Int* n, const Int* k,
                         const double* alpha, const double* a, const Int* lda, const double* beta,
                         double* c, const Int* ldc, std::size_t, std::size_t);
@@ -159,8 +152,9 @@ bool say_float32(const char* routine, const char* why) {
 }
 
 bool gemm_in_float64(const Gemm& g) {
-  const auto routine = find<Gemm64>("dgemm_");
-  if (routine == nullptr) return false;
+  const GemmRoutines<double> routines = {find<decltype(routines.gemm)>("dgemm_"),
+                                         find<decltype(routines.gemv)>("dgemv_")};
+  if (routines.gemm == nullptr || routines.gemv == nullptr) return false;
   const Int rows_a = g.trans_a == 'N' ? g.m : g.k, columns_a = g.trans_a == 'N' ? g.k : g.m;
   const Int rows_b = g.trans_b == 'N' ? g.k : g.n, columns_b = g.trans_b == 'N' ? g.n : g.k;
   Copy a(rows_a, columns_a), b(rows_b, columns_b), c(g.m, g.n);
@@ -168,15 +162,15 @@ bool gemm_in_float64(const Gemm& g) {
   a.read(g.a, g.lda);
   b.read(g.b, g.ldb);
   if (g.beta != 0.0f) c.read(g.c, g.ldc);
-  const double alpha = g.alpha, beta = g.beta;
-  routine(&g.trans_a, &g.trans_b, &g.m, &g.n, &g.k, &alpha, a.data(), a.ld(), b.data(), b.ld(),
-          &beta, c.data(), c.ld(), 1, 1);
+  multiply(routines,
+           ColumnMajorGemm<double>{g.trans_a, g.trans_b, g.m, g.n, g.k, g.alpha, a.data(), *a.ld(),
+                                   b.data(), *b.ld(), g.beta, c.data(), *c.ld()});
   c.write(g.c, g.ldc);
   return true;
 }
 
 bool gemv_in_float64(const Gemv& v) {
-  const auto routine = find<Gemv64>("dgemv_");
+  const auto routine = find<decltype(GemmRoutines<double>::gemv)>("dgemv_");
   if (routine == nullptr) return false;
   const Int length_x = v.trans == 'N' ? v.n : v.m, length_y = v.trans == 'N' ? v.m : v.n;
   Copy a(v.m, v.n), x(length_x, 1), y(length_y, 1);

@@ -5,22 +5,11 @@
 #include <cstddef>
 
 #include "runtime/blas/real_blas.h"
+#include "runtime/host/host_gemm.h"
 
 namespace rooftile::blas {
 
-/// C := alpha * op(A) * op(B) + beta * C, column-major. trans: 'N' or 'T'.
-struct Gemm {
-  char trans_a, trans_b;
-  Int m, n, k;
-  float alpha;
-  const float* a;
-  Int lda;
-  const float* b;
-  Int ldb;
-  float beta;
-  float* c;
-  Int ldc;
-};
+using Gemm = ColumnMajorGemm<float>;
 
 /// GEMMs of one shape, with matrices behind arrays of pointers or a stride apart (in elements).
 struct GemmBatch {

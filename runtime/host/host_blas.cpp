@@ -11,19 +11,11 @@
 #include <utility>
 
 #include "core/error.h"
+#include "runtime/host/host_gemm.h"
 #include "runtime/host/host_library.h"
 
 namespace rooftile {
 namespace {
-
-// Signature of the Fortran symbol. CBLAS is not used, because some libraries' cblas_sgemm calls
-// sgemm_ by its global name, which may be the drop-in's, which calls this library again. The last
-// two arguments are the lengths of the strings.
-template <typename Real>
-using Gemm = void (*)(const char* trans_a, const char* trans_b, const int* m, const int* n,
-                      const int* k, const Real* alpha, const Real* a, const int* lda, const Real* b,
-                      const int* ldb, const Real* beta, Real* c, const int* ldc, std::size_t,
-                      std::size_t);
 
 constexpr std::int64_t kMaxInt = std::numeric_limits<int>::max();
 // Slice of long dimensions: a multiple of every blocking factor in OpenBLAS, and far below 2^31.
@@ -36,18 +28,19 @@ int blas_ld(const char* operand, std::int64_t rows, std::int64_t columns, std::i
        kMaxInt);
 }
 
+char trans_letter(Transpose trans) { return trans == Transpose::kYes ? 'T' : 'N'; }
+
 // Offset of op(X)'s element (row, column); a transposed matrix is stored with the two swapped.
 std::int64_t at(Transpose trans, std::int64_t row, std::int64_t column, std::int64_t ld) {
   return trans == Transpose::kYes ? column * ld + row : row * ld + column;
 }
 
 template <typename Real>
-void gemm_in_slices(Gemm<Real> gemm, const Problem& p, const Real* a, const Real* b, Real* c) {
+void gemm_in_slices(const GemmRoutines<Real>& blas, const Problem& p, const Real* a, const Real* b,
+                    Real* c) {
   const int lda = blas_ld("a", stored_a(p).rows, stored_a(p).columns, p.lda);
   const int ldb = blas_ld("b", stored_b(p).rows, stored_b(p).columns, p.ldb);
   const int ldc = blas_ld("c", p.m, p.n, p.ldc);
-  const char trans_a = letter(p.trans_a), trans_b = letter(p.trans_b);
-  const Real alpha = static_cast<Real>(p.alpha);
   // OpenBLAS 0.3.21's kernels for small problems (SkylakeX, Cooperlake) read A and B even when
   // alpha is 0.
   const std::int64_t depth = p.alpha == 0 ? 0 : p.k;
@@ -60,8 +53,19 @@ void gemm_in_slices(Gemm<Real> gemm, const Problem& p, const Real* a, const Real
         const int k = static_cast<int>(std::min(kPanel, depth - l));
         const Real beta = l == 0 ? static_cast<Real>(p.beta) : Real{1};
         // BLAS is column-major, so A and B are swapped.
-        gemm(&trans_b, &trans_a, &n, &m, &k, &alpha, b + at(p.trans_b, l, j, p.ldb), &ldb,
-             a + at(p.trans_a, i, l, p.lda), &lda, &beta, c + i * p.ldc + j, &ldc, 1, 1);
+        multiply(blas, ColumnMajorGemm<Real>{.trans_a = trans_letter(p.trans_b),
+                                             .trans_b = trans_letter(p.trans_a),
+                                             .m = n,
+                                             .n = m,
+                                             .k = k,
+                                             .alpha = static_cast<Real>(p.alpha),
+                                             .a = b + at(p.trans_b, l, j, p.ldb),
+                                             .lda = ldb,
+                                             .b = a + at(p.trans_a, i, l, p.lda),
+                                             .ldb = lda,
+                                             .beta = beta,
+                                             .c = c + i * p.ldc + j,
+                                             .ldc = ldc});
         l += kPanel;
       } while (l < depth);
     }
@@ -72,8 +76,10 @@ void gemm_in_slices(Gemm<Real> gemm, const Problem& p, const Real* a, const Real
 
 struct HostBlas::Symbols {
   std::string library;
-  Gemm<float> sgemm = nullptr;
-  Gemm<double> dgemm = nullptr;
+  // CBLAS is not used, because some libraries' cblas_sgemm calls sgemm_ by its global name, which
+  // may be the drop-in's, which calls this library again.
+  GemmRoutines<float> single = {};
+  GemmRoutines<double> float64 = {};
   int (*get_threads)() = nullptr;
   void (*set_threads)(int) = nullptr;
   int (*set_threads_local)(int) = nullptr;  // OpenBLAS >= 0.3.27; has no effect on other threads.
@@ -138,8 +144,10 @@ HostBlas::HostBlas() {
   const HostLibrary library = open_host_library(
       [&](const char* name, const char* why) { tried += fmt::format("\n  {}: {}", name, why); });
   if (library.handle != nullptr) {
-    load(library.handle, "sgemm_", symbols->sgemm);
-    load(library.handle, "dgemm_", symbols->dgemm);
+    load(library.handle, "sgemm_", symbols->single.gemm);
+    load(library.handle, "sgemv_", symbols->single.gemv);
+    load(library.handle, "dgemm_", symbols->float64.gemm);
+    load(library.handle, "dgemv_", symbols->float64.gemv);
     load(library.handle, "openblas_get_num_threads", symbols->get_threads);
     load(library.handle, "openblas_set_num_threads", symbols->set_threads);
     load(library.handle, "openblas_get_corename", symbols->core_name);
@@ -179,24 +187,34 @@ void HostBlas::sgemm(const Problem& p, const float* a, const float* b, float* c,
                      HostThreads threads) const {
   std::optional<OneThread<Symbols>> one;
   if (threads == HostThreads::kOne && symbols_->has_threads()) one.emplace(*symbols_);
-  gemm_in_slices(symbols_->sgemm, p, a, b, c);
+  gemm_in_slices(symbols_->single, p, a, b, c);
 }
 
 void HostBlas::sgemm(const PlainProduct& p, const float* a, const float* b, float* c,
                      HostThreads threads) const {
   std::optional<OneThread<Symbols>> one;
   if (threads == HostThreads::kOne && symbols_->has_threads()) one.emplace(*symbols_);
-  const char trans_a = letter(p.trans_a), trans_b = letter(p.trans_b);
   // BLAS is column-major, so A and B are swapped.
-  symbols_->sgemm(&trans_b, &trans_a, &p.n, &p.m, &p.k, &p.alpha, b, &p.ldb, a, &p.lda, &p.beta, c,
-                  &p.ldc, 1, 1);
+  multiply(symbols_->single, ColumnMajorGemm<float>{.trans_a = trans_letter(p.trans_b),
+                                                    .trans_b = trans_letter(p.trans_a),
+                                                    .m = p.n,
+                                                    .n = p.m,
+                                                    .k = p.k,
+                                                    .alpha = p.alpha,
+                                                    .a = b,
+                                                    .lda = p.ldb,
+                                                    .b = a,
+                                                    .ldb = p.lda,
+                                                    .beta = p.beta,
+                                                    .c = c,
+                                                    .ldc = p.ldc});
 }
 
 void HostBlas::dgemm(const Problem& p, const double* a, const double* b, double* c,
                      HostThreads threads) const {
   std::optional<OneThread<Symbols>> one;
   if (threads == HostThreads::kOne && symbols_->has_threads()) one.emplace(*symbols_);
-  gemm_in_slices(symbols_->dgemm, p, a, b, c);
+  gemm_in_slices(symbols_->float64, p, a, b, c);
 }
 
 int HostBlas::threads() const { return symbols_->all_threads; }

@@ -35,8 +35,9 @@ HostLibrary open_host_library(const Refused& refused) {
       refused(name, why != nullptr ? why : "cannot be loaded");
     } else if (dlsym(handle, kDropInMark) != nullptr) {
       refused(name, "is Rooftile's drop-in itself");
-    } else if (dlsym(handle, "sgemm_") == nullptr || dlsym(handle, "dgemm_") == nullptr) {
-      refused(name, "has no sgemm_ and dgemm_");
+    } else if (dlsym(handle, "sgemm_") == nullptr || dlsym(handle, "dgemm_") == nullptr ||
+               dlsym(handle, "sgemv_") == nullptr || dlsym(handle, "dgemv_") == nullptr) {
+      refused(name, "lacks sgemm_, dgemm_, sgemv_ or dgemv_");
     } else {
       return {handle, name};
     }

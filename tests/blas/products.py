@@ -115,6 +115,8 @@ def sgemm():
         for (m, n, k), (alpha, beta) in zip([(65, 33, 127), (3, 130, 41), (200, 5, 64), (34, 67, 3)],
                                             itertools.cycle(SCALARS)):
             check_gemm(order, m, n, k, trans_a, trans_b, alpha, beta)
+        for (m, n, k), (alpha, beta) in itertools.product([(1, 70, 90), (70, 1, 90), (1, 1, 50), (300, 1, 200)], SCALARS):
+            check_gemm(order, m, n, k, trans_a, trans_b, alpha, beta)
     for order in ORDERS:
         for m, n, k in [(1, 1, 1), (0, 5, 5), (5, 0, 5), (5, 5, 0), (1, 70, 900), (7, 1, 7000)]:
             for alpha, beta in [*SCALARS, (0.0, 0.0), (0.0, 0.5)]:
