@@ -90,7 +90,7 @@ def scalar_of(name: str, value: Any) -> float:
     return number
 
 
-def _promoted(view: View, name: str, axis: int) -> View:
+def promoted(view: View, name: str, axis: int) -> View:
     """A vector as a matrix of one row (a, axis 0) or one column (b, axis 1), as NumPy does."""
     if len(view.shape) == 0:
         raise ValueError(f"{name} has no dimensions; a matrix has two, and a vector one")
@@ -274,11 +274,11 @@ def call_of(a: Any, b: Any, out: Any, o: Options, computes: bool = True) -> Call
     computes: False where it is only explained."""
     va, vb = operand_views(a, b, dtype_of(o))
     vector_a, vector_b = len(va.shape) == 1, len(vb.shape) == 1
-    va = _promoted(va, "a", 0)
+    va = promoted(va, "a", 0)
     if isinstance(vb, Quantized):
         vb.check_no_stack()
     else:
-        vb = _promoted(vb, "b", 1)
+        vb = promoted(vb, "b", 1)
     call, given, shapes = begin_call(a, va, vb, _shapes(va, vb.shape, vector_a, vector_b), out, o, computes)
     if call.args.batch == 0:
         return call

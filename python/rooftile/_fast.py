@@ -1,4 +1,4 @@
-"""Plain float32 products of NumPy matrices with prepared arguments: what a product costs beside the multiplication.
+"""Plain float32 products of NumPy matrices and vectors with prepared arguments: what a product costs beside the multiplication.
 
 Most products repeat the shapes of an earlier one. For these the structure of rooftile_sgemm is made once, and then only its three
 pointers are set. A structure belongs to one product at a time: list.pop and list.append are atomic, also between threads,
@@ -12,6 +12,7 @@ from ctypes import addressof, c_char, c_ssize_t
 from typing import Any, Callable, Dict, List, Optional, Tuple
 
 from . import _abi
+from ._call import promoted
 from ._layout import as_stored
 from ._views import view_of
 
@@ -22,7 +23,7 @@ _Prepared = Tuple[_abi.SgemmArgs, int]
 class _Plan:
     """Prepared arguments of products of these shapes and strides."""
 
-    def __init__(self, args: _abi.SgemmArgs, shape: Tuple[int, int]) -> None:
+    def __init__(self, args: _abi.SgemmArgs, shape: Tuple[int, ...]) -> None:
         self.shape, self._first = shape, args
         self.free: List[_Prepared] = [(args, addressof(args))]
         self._made: List[None] = [None]  # one for each structure, because += is not atomic
@@ -41,14 +42,14 @@ class _Plan:
 
 def _plan(a: Any, b: Any) -> Optional[_Plan]:
     """None where only the general way can decide, or has an error to report."""
-    if a.ndim != 2 or b.ndim != 2 or a.shape[1] != b.shape[0] or 0 in a.shape or 0 in b.shape:
+    if (a.ndim, b.ndim) not in ((2, 2), (2, 1), (1, 2)) or a.shape[-1] != b.shape[0] or 0 in a.shape or 0 in b.shape:
         return None
-    x, y = as_stored(view_of(a, "a")), as_stored(view_of(b, "b"))
+    x, y = as_stored(promoted(view_of(a, "a"), "a", 0)), as_stored(promoted(view_of(b, "b"), "b", 1))
     if x is None or y is None:
         return None
-    (m, k), n = a.shape, b.shape[1]
+    (m, k), n = x.view.shape, y.view.shape[1]
     return _Plan(_abi.SgemmArgs(m=m, n=n, k=k, alpha=1, lda=x.ld, ldb=y.ld, ldc=n, trans_a=int(x.by_columns),
-                                trans_b=int(y.by_columns)), (m, n))
+                                trans_b=int(y.by_columns)), a.shape[:-1] + b.shape[1:])
 
 
 # Where an ndarray has the address of its first element: behind what every object has, as extension modules are compiled to expect

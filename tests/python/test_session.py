@@ -253,3 +253,15 @@ def test_addresses_are_read_where_this_numpy_has_them_and_else_asked_for(monkeyp
     with rt.Session(tier="host") as session:
         assert session.plain().multiply(a, a.T, None) is None
         assert numpy.array_equal(session.matmul(a, a.T), a @ a.T)
+
+
+def test_products_of_a_matrix_and_a_vector_are_prepared_too():
+    a, v = numpy.arange(60, dtype="float32").reshape(6, 10), numpy.arange(20, dtype="float32")
+    with rt.Session(tier="host") as session:
+        multiply = session.plain().multiply
+        for x in (a, a[1:, 2:], a[:, :6].T):
+            for y in (v[:x.shape[1]], v[:2 * x.shape[1]:2]):
+                for made in (multiply(x, y, None), multiply(y, x.T, None), multiply(x, y, numpy.empty(x.shape[0], "float32"))):
+                    assert made.shape == (x.shape[0],) and numpy.array_equal(made, x @ y)
+        for pair in ((v, v), (a, v), (v[:6][::-1], a), (a, a[:, :1, None])):
+            assert multiply(*pair, None) is None  # the general way computes, or says what is wrong
