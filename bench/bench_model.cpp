@@ -30,10 +30,11 @@ Calibration calibration() {
   for (HostRates* rates : {&c.host, &c.host1, &c.host64}) {
     *rates = {.call_ns = 100, .gbps = 40};
     for (const Problem& p : host_calibration_problems())
-      rates->gemm.push_back({.m = static_cast<double>(p.m),
-                             .n = static_cast<double>(p.n),
-                             .k = static_cast<double>(p.k),
-                             .gflops = 200 * flops(p) / (flops(p) + 1e6)});
+      (p.m == 1 || p.n == 1 ? rates->gemv : rates->gemm)
+          .push_back({.m = static_cast<double>(p.m),
+                      .n = static_cast<double>(p.n),
+                      .k = static_cast<double>(p.k),
+                      .gflops = 200 * flops(p) / (flops(p) + 1e6)});
   }
   return c;
 }

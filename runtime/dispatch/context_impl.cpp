@@ -68,12 +68,12 @@ std::optional<double> measured_ns(const HostRates& rates, const Problem& p) {
   plain.lda = p.lda, plain.ldb = p.ldb, plain.ldc = p.ldc;
   plain.alpha = p.alpha, plain.beta = p.beta;
   if (p != plain) return std::nullopt;
-  const auto same = std::ranges::find_if(rates.gemm, [&](const HostPoint& point) {
-    return point.m == static_cast<double>(p.m) && point.n == static_cast<double>(p.n) &&
-           point.k == static_cast<double>(p.k) && point.gflops > 0;
-  });
-  if (same == rates.gemm.end()) return std::nullopt;
-  return flops(p) / same->gflops;
+  for (const auto* points : {&rates.gemv, &rates.gemm})
+    for (const HostPoint& point : *points)
+      if (point.m == static_cast<double>(p.m) && point.n == static_cast<double>(p.n) &&
+          point.k == static_cast<double>(p.k) && point.gflops > 0)
+        return flops(p) / point.gflops;
+  return std::nullopt;
 }
 
 }  // namespace

@@ -62,6 +62,7 @@ struct HostTier {
   std::string_view name;
   HostRates Calibration::*rates;
 };
+constexpr std::string_view kVector = "vector.";
 constexpr HostTier kHostTiers[] = {{"threads", &Calibration::host},
                                    {"single", &Calibration::host1},
                                    {"float64", &Calibration::host64}};
@@ -124,14 +125,20 @@ void read_host(const Figure& figure, Calibration& c) {
     if (name == fmt::format("bandwidth.{}", tier.name)) rates.gbps = figure.value;
     if (name == fmt::format("fma.{}", tier.name)) rates.fma_gflops = figure.value;
     HostPoint point{.gflops = figure.value};
-    if (take_prefix(name, fmt::format("gemm.{}.", tier.name)) && parse_sizes(name, point))
-      rates.gemm.push_back(point);
+    if (!take_prefix(name, fmt::format("gemm.{}.", tier.name))) continue;
+    auto& points = take_prefix(name, kVector) ? rates.gemv : rates.gemm;
+    if (parse_sizes(name, point)) points.push_back(point);
   }
 }
 
 double ratio(double device, double host) { return host > 0 ? device / host : 0; }
 
 }  // namespace
+
+std::string host_figure(std::string_view tier, bool is_vector, const HostPoint& point) {
+  return fmt::format("{}{}.{}{:.0f}x{:.0f}x{:.0f}", kHostGridPrefix, tier, is_vector ? kVector : "",
+                     point.m, point.n, point.k);
+}
 
 std::vector<Figure> to_figures(const Calibration& c) {
   std::vector<Figure> figures;
@@ -148,9 +155,9 @@ std::vector<Figure> to_figures(const Calibration& c) {
     add(figures, fmt::format("host.call.{}", tier.name), "ns", rates.call_ns);
     add(figures, fmt::format("host.bandwidth.{}", tier.name), "gbps", rates.gbps);
     add(figures, fmt::format("host.fma.{}", tier.name), "gflops", rates.fma_gflops);
-    for (const HostPoint& p : rates.gemm)
-      add(figures, fmt::format("host.gemm.{}.{:.0f}x{:.0f}x{:.0f}", tier.name, p.m, p.n, p.k),
-          "gflops", p.gflops);
+    for (const bool is_vector : {false, true})
+      for (const HostPoint& p : is_vector ? rates.gemv : rates.gemm)
+        add(figures, host_figure(tier.name, is_vector, p), "gflops", p.gflops);
   }
   return figures;
 }

@@ -6,6 +6,7 @@
 #include <limits>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/device_profile.h"
@@ -81,7 +82,7 @@ struct DeviceRates {
   bool operator==(const DeviceRates&) const = default;
 };
 
-/// Host GEMM rate measured on one problem size, not transposed, operands warm.
+/// Rate of a host's product measured on one problem size, not transposed, operands warm.
 struct HostPoint {
   double m = 0, n = 0, k = 0;
   double gflops = 0;
@@ -93,6 +94,9 @@ struct HostRates {
   double gbps = 0;        ///< Bandwidth of the STREAM triad.
   double fma_gflops = 0;  ///< Multiply-adds in registers.
   std::vector<HostPoint> gemm = {};
+  /// Products of one row or column, which BLAS's matrix-vector routine computes. Empty in older
+  /// calibrations, which measured them as general products: they are in `gemm`.
+  std::vector<HostPoint> gemv = {};
 
   bool operator==(const HostRates&) const = default;
 };
@@ -109,9 +113,14 @@ struct Calibration {
 /// - Unknown names are ignored; missing figures stay 0 (a level's missing footprint: infinity).
 /// - Only medians are converted; the caller fills in spreads.
 /// - Names are such as "device.submit", "device.fma.f32", "device.level.cache.bandwidth" and
-///   "host.gemm.threads.512x64x1000" (also .single, .float64); calibration.cpp has the table.
+///   "host.gemm.threads.512x64x1000" (also .single, .float64) and, of one row or column,
+///   "host.gemm.threads.vector.1x64x1000"; calibration.cpp has the table.
 std::vector<Figure> to_figures(const Calibration& c);
 Calibration calibration_from_figures(std::span<const Figure> figures);
+
+/// Name of a point of HostRates::gemm or, if is_vector, HostRates::gemv of the tier "threads",
+/// "single" or "float64".
+std::string host_figure(std::string_view tier, bool is_vector, const HostPoint& point);
 
 /// Name of a memory level of a device, fastest first: "cache", "cache2", ..., "memory".
 std::string level_name(std::size_t level, std::size_t levels);

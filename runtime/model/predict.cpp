@@ -29,6 +29,13 @@ double block_efficiency(const Problem& p, int tile_m, int tile_n, double compute
   return w.wave_efficiency * w.tile_efficiency;
 }
 
+/// Whether a product of one row or column runs as that of the other kind was measured, which was
+/// not transposed: BLAS computes both alike, but a matrix whose rows meet the vector (A of one
+/// column, a transposed B of one row) unlike one whose columns do.
+bool is_turned(const Problem& p) {
+  return p.m == 1 ? p.trans_b == Transpose::kYes : p.n == 1 && p.trans_a == Transpose::kYes;
+}
+
 }  // namespace
 
 std::size_t HostModel::HashOfSizes::operator()(const Sizes& sizes) const {
@@ -41,18 +48,25 @@ std::size_t HostModel::HashOfSizes::operator()(const Sizes& sizes) const {
 HostModel::HostModel(const HostRates& rates) { *this = of_tiers({&rates, 1}).front(); }
 
 std::vector<HostModel> HostModel::of_tiers(std::span<const HostRates> tiers) {
+  std::vector<HostModel> models(tiers.size());
+  for (std::size_t tier = 0; tier < tiers.size(); ++tier) models[tier].take(tiers[tier]);
+  fit(models, tiers, &HostRates::gemm, &HostModel::rate_);
+  fit(models, tiers, &HostRates::gemv, &HostModel::vector_rate_);
+  return models;
+}
+
+void HostModel::fit(std::vector<HostModel>& models, std::span<const HostRates> tiers,
+                    std::vector<HostPoint> HostRates::*points, Surface HostModel::*surface) {
   struct SameSlots {
     std::vector<LogSizes> places;
     std::vector<std::size_t> tiers;
     std::vector<std::vector<double>> rates;  // log2 of GFLOP/s of each tier.
   };
-  std::vector<HostModel> models(tiers.size());
   std::vector<SameSlots> groups;
   for (std::size_t tier = 0; tier < tiers.size(); ++tier) {
-    models[tier].take(tiers[tier]);
     std::vector<LogSizes> places;
     std::vector<double> rates;
-    for (const HostPoint& point : tiers[tier].gemm) {
+    for (const HostPoint& point : tiers[tier].*points) {
       if (!(point.gflops > 0)) continue;
       places.push_back(log_sizes(point.m, point.n, point.k));
       rates.push_back(std::log2(point.gflops));
@@ -66,28 +80,35 @@ std::vector<HostModel> HostModel::of_tiers(std::span<const HostRates> tiers) {
     std::vector<Surface> surfaces =
         Surface::through(group.places, group.rates, kHostSmoothingOctaves);
     for (std::size_t i = 0; i < surfaces.size(); ++i)
-      models[group.tiers[i]].rate_ = std::move(surfaces[i]);
+      models[group.tiers[i]].*surface = std::move(surfaces[i]);
   }
-  return models;
 }
 
 void HostModel::take(const HostRates& rates) {
   call_ns_ = rates.call_ns;
   gbps_ = rates.gbps;
   peak_gflops_ = rooftile::peak_gflops(rates);
-  measured_.reserve(rates.gemm.size());
-  for (const HostPoint& point : rates.gemm) {
-    if (!(point.gflops > 0)) continue;
-    measured_.try_emplace({point.m, point.n, point.k}, point.gflops);
-    const double elements = point.m * point.k + point.k * point.n + point.m * point.n;
-    largest_bytes_ = std::max(largest_bytes_, elements * bytes_of(DataType::kF32));
-  }
+  measured_.reserve(rates.gemm.size() + rates.gemv.size());
+  for (const auto* points : {&rates.gemv, &rates.gemm})
+    for (const HostPoint& point : *points) {
+      if (!(point.gflops > 0)) continue;
+      measured_.try_emplace({point.m, point.n, point.k}, point.gflops);
+      const double elements = point.m * point.k + point.k * point.n + point.m * point.n;
+      largest_bytes_ = std::max(largest_bytes_, elements * bytes_of(DataType::kF32));
+    }
 }
 
 double HostModel::gflops(const Problem& p, const LogSizes& sizes) const {
-  const auto found = measured_.find(
-      {static_cast<double>(p.m), static_cast<double>(p.n), static_cast<double>(p.k)});
-  return found != measured_.end() ? found->second : std::exp2(rate_.at(sizes));
+  Sizes exact = {static_cast<double>(p.m), static_cast<double>(p.n), static_cast<double>(p.k)};
+  LogSizes place = sizes;
+  if (is_turned(p)) {
+    std::swap(exact[0], exact[1]);
+    std::swap(place[0], place[1]);
+  }
+  const auto found = measured_.find(exact);
+  if (found != measured_.end()) return found->second;
+  const bool of_vectors = (p.m == 1 || p.n == 1) && !vector_rate_.empty();
+  return std::exp2((of_vectors ? vector_rate_ : rate_).at(place));
 }
 
 double HostModel::predict_ns(const Problem& p, const LogSizes& sizes) const {

@@ -53,7 +53,9 @@ class HostModel {
   double roofline_ns(const Problem& p) const;
 
  private:
-  void take(const HostRates& rates);  ///< Takes everything but rate_.
+  void take(const HostRates& rates);  ///< Takes everything but the surfaces.
+  static void fit(std::vector<HostModel>& models, std::span<const HostRates> tiers,
+                  std::vector<HostPoint> HostRates::*points, Surface HostModel::*surface);
   double gflops(const Problem& p, const LogSizes& sizes) const;
 
   double call_ns_ = 0, gbps_ = 0, peak_gflops_ = 0;
@@ -64,7 +66,8 @@ class HostModel {
   };
   /// GFLOP/s; the first value of a size counts.
   std::unordered_map<Sizes, double, HashOfSizes> measured_;
-  Surface rate_;  ///< log2 of GFLOP/s, smoothed.
+  Surface rate_;         ///< log2 of GFLOP/s, smoothed.
+  Surface vector_rate_;  ///< The same of one row or column; empty: rate_ has them.
 };
 
 /// Model of the tuned kernels of one device.

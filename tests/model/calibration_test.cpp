@@ -41,18 +41,20 @@ TEST(Calibration, IgnoresUnknownMeasurements) {
 }
 
 TEST(Calibration, NamesItsUnits) {
-  const Calibration c{.device = {.submit_ns = 1, .fma_gflops = 2},
-                      .host = {.call_ns = 3, .gbps = 4, .gemm = {{5, 6, 7, 8}}},
-                      .host1 = {},
-                      .host64 = {}};
+  const Calibration c{
+      .device = {.submit_ns = 1, .fma_gflops = 2},
+      .host = {.call_ns = 3, .gbps = 4, .gemm = {{5, 6, 7, 8}}, .gemv = {{1, 6, 7, 9}}},
+      .host1 = {},
+      .host64 = {}};
   std::vector<std::pair<std::string, std::string>> names;
   for (const Figure& f : to_figures(c)) names.emplace_back(f.name, f.unit);
-  EXPECT_THAT(names, testing::UnorderedElementsAre(std::pair("device.submit", "ns"),
-                                                   std::pair("device.fma.f32", "gflops"),
-                                                   std::pair("device.compute_units", "count"),
-                                                   std::pair("host.call.threads", "ns"),
-                                                   std::pair("host.bandwidth.threads", "gbps"),
-                                                   std::pair("host.gemm.threads.5x6x7", "gflops")));
+  EXPECT_THAT(names,
+              testing::UnorderedElementsAre(
+                  std::pair("device.submit", "ns"), std::pair("device.fma.f32", "gflops"),
+                  std::pair("device.compute_units", "count"), std::pair("host.call.threads", "ns"),
+                  std::pair("host.bandwidth.threads", "gbps"),
+                  std::pair("host.gemm.threads.5x6x7", "gflops"),
+                  std::pair("host.gemm.threads.vector.1x6x7", "gflops")));
 }
 
 TEST(Calibration, NeedsSubmitTimeArithmeticAndMemory) {

@@ -35,10 +35,11 @@ HostRates rates(const std::vector<Measured>& points, double Measured::*ns) {
   for (const Measured& point : points) {
     const Problem& p = point.problem;
     r.call_ns = std::min(r.call_ns, point.*ns);
-    r.gemm.push_back({.m = static_cast<double>(p.m),
-                      .n = static_cast<double>(p.n),
-                      .k = static_cast<double>(p.k),
-                      .gflops = flops(p) / point.*ns});
+    (p.m == 1 || p.n == 1 ? r.gemv : r.gemm)
+        .push_back({.m = static_cast<double>(p.m),
+                    .n = static_cast<double>(p.n),
+                    .k = static_cast<double>(p.k),
+                    .gflops = flops(p) / point.*ns});
   }
   return r;
 }
@@ -161,6 +162,38 @@ TEST(HostModel, PastTheLargestMeasuredProblemBandwidthBounds) {
   const HostModel model({.call_ns = 300, .gbps = 10, .gemm = {{1, 64, 64, 100}}});
   const Problem large = packed_problem(1, 6000, 5000);
   EXPECT_DOUBLE_EQ(model.predict_ns(large), minimum_bytes(large) / 10);
+}
+
+// BLAS runs one routine for x^T * B and A * x, with its matrix transposed or not.
+TEST(HostModel, ProductsOfOneRowOrColumnAreThoseOfTheSameMatrix) {
+  constexpr auto kNo = Transpose::kNo, kYes = Transpose::kYes;
+  const HostModel model(
+      {.call_ns = 1,
+       .gemm = {{64, 64, 64, 100}},
+       .gemv = {{1, 64, 32, 2}, {1, 128, 32, 2}, {64, 1, 32, 8}, {128, 1, 32, 8}}});
+  const auto gflops = [&](std::int64_t m, std::int64_t n, Transpose trans_a, Transpose trans_b) {
+    const Problem p = packed_problem(m, n, 32, trans_a, trans_b);
+    return flops(p) / model.predict_ns(p);
+  };
+  for (const std::int64_t size : {64, 128}) {  // Both are measured.
+    for (const Transpose of_vector : {kNo, kYes}) {
+      EXPECT_DOUBLE_EQ(gflops(1, size, of_vector, kNo), 2);
+      EXPECT_DOUBLE_EQ(gflops(size, 1, kYes, of_vector), 2);
+      EXPECT_DOUBLE_EQ(gflops(size, 1, kNo, of_vector), 8);
+      EXPECT_DOUBLE_EQ(gflops(1, size, of_vector, kYes), 8);
+    }
+  }
+  EXPECT_DOUBLE_EQ(gflops(1, 90, kNo, kYes), gflops(90, 1, kNo, kNo));
+  EXPECT_DOUBLE_EQ(gflops(90, 1, kYes, kNo), gflops(1, 90, kNo, kNo));
+  EXPECT_GT(gflops(1, 90, kNo, kYes), gflops(1, 90, kNo, kNo));
+  // Two rows are a general product.
+  EXPECT_DOUBLE_EQ(gflops(2, 90, kNo, kNo), 100);
+}
+
+TEST(HostModel, OlderCalibrationsPredictOneRowAsAGeneralProduct) {
+  const HostModel model({.call_ns = 1, .gemm = {{1, 64, 64, 3}, {64, 64, 64, 3}}});
+  const Problem p = packed_problem(1, 80, 64);
+  EXPECT_DOUBLE_EQ(model.predict_ns(p), flops(p) / 3);
 }
 
 TEST(HostModel, BatchesAreSeparateCalls) {

@@ -39,6 +39,10 @@ TEST_F(KnownCalibration, IsAbsentWithoutAMeasurementThatOlderVersionsLack) {
     older.device.*newer = 0;
     EXPECT_EQ(known_after(older), std::nullopt);
   }
+  Calibration general = made_up_calibration();
+  general.host.gemm.push_back(general.host.gemv.front());
+  general.host.gemv.clear();
+  EXPECT_EQ(known_after(general), std::nullopt);
 }
 
 TEST(CalibrationRun, GivesTheDeviceItsShareOfTheTime) {

@@ -7,8 +7,10 @@
 namespace rooftile {
 
 inline Calibration made_up_calibration() {
-  const HostRates host = {
-      .call_ns = 1e3, .gbps = 10, .gemm = {{.m = 64, .n = 64, .k = 64, .gflops = 10}}};
+  const HostRates host = {.call_ns = 1e3,
+                          .gbps = 10,
+                          .gemm = {{.m = 64, .n = 64, .k = 64, .gflops = 10}},
+                          .gemv = {{.m = 1, .n = 64, .k = 64, .gflops = 5}}};
   return {.device = {.submit_ns = 1e4,
                      .dispatch_ns = 1e3,
                      .fetch_ns = 100,

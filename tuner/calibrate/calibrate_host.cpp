@@ -178,7 +178,10 @@ void HostProducts::plan() {
       if (i % tier.stride == 0)
         all_.push_back({p,
                         &tier,
-                        fmt::format("host.gemm.{}.{}x{}x{}", tier.name, p.m, p.n, p.k),
+                        host_figure(tier.name, p.m == 1 || p.n == 1,
+                                    {.m = static_cast<double>(p.m),
+                                     .n = static_cast<double>(p.n),
+                                     .k = static_cast<double>(p.k)}),
                         "gflops",
                         i % kCoarse == 0,
                         {}});

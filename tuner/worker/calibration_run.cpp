@@ -142,7 +142,7 @@ std::optional<Calibration> known_calibration(const Store& store, const DevicePro
   known.device.gpu = gpu_generation(device);
   const bool complete = is_calibrated(known.device) && known.device.synchronised_fma_gflops > 0 &&
                         known.device.fetch_ns > 0 && is_calibrated(known.host) &&
-                        is_calibrated(known.host1);
+                        is_calibrated(known.host1) && !known.host.gemv.empty();
   return complete ? std::optional(known) : std::nullopt;
 }
 
