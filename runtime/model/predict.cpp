@@ -17,9 +17,9 @@ namespace {
 // Smoothing of the surface through a host's rates. A rate deviates from a smooth function by its
 // own disturbance and by the library's ripple (edges of its blocks, thresholds of its threads),
 // together by about the difference between points an octave apart. On the frozen measurements of a
-// Xeon, choosing one thread or all costs 0.9 % instead of 1.2 % without smoothing, and 1.8 instead
-// of 2.6 % when every tenth rate is a third of its true value. 2 and 4 octaves choose equally well
-// but predict the times less accurately.
+// Xeon, choosing one thread or all costs 1.0 % with and without smoothing, and 2.2 instead of 2.4 %
+// when every tenth rate is a third of its true value. 2 and 4 octaves choose equally well but
+// predict the times less accurately.
 constexpr double kHostSmoothingOctaves = 1;
 
 // Wave and edge losses of a kernel with this block of C; 1 for tile 1.

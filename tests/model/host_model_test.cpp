@@ -110,8 +110,8 @@ std::vector<double> regrets_of_choosing(const std::vector<Measured>& grid) {
 
 TEST(HostModel, ChoosingBetweenOneAndAllThreadsCostsLittle) {
   const std::vector<double> regrets = regrets_of_choosing(measured("grid"));
-  EXPECT_LE(geometric_mean(regrets), 1.01);
-  EXPECT_LE(quantile(regrets, 0.9), 1.02);
+  EXPECT_LE(geometric_mean(regrets), 1.015);
+  EXPECT_LE(quantile(regrets, 0.9), 1.03);
 }
 
 // A slowdown of all threads during the calibration, as hypervisors and other programs cause it.
@@ -119,7 +119,7 @@ TEST(HostModel, DisturbedRatesChangePredictionsLittle) {
   std::vector<Measured> grid = measured("grid");
   for (std::size_t i = 0; i < grid.size(); i += 10) grid[i].threads_ns *= 3;
   const std::vector<double> regrets = regrets_of_choosing(grid);
-  EXPECT_LE(geometric_mean(regrets), 1.02);
+  EXPECT_LE(geometric_mean(regrets), 1.025);
   EXPECT_LE(quantile(regrets, 0.9), 1.05);
 }
 
@@ -138,8 +138,8 @@ TEST(HostModel, PredictingTiersTogetherEqualsPredictingEachAlone) {
   const std::vector<HostRates> tiers = {
       rates(grid, &Measured::threads_ns), rates(grid, &Measured::single_ns),
       rates({grid.begin(), grid.end() - 40}, &Measured::threads_ns), HostRates{}};
-  // Rounding error: the system's condition number is below 258 points times 3 times 42 octaves,
-  // 3e4.
+  // Rounding error: the system's condition number is below 295 points times 3 times 42 octaves,
+  // 4e4.
   constexpr double kSame = 1e-6;
   const std::vector<HostModel> models = HostModel::of_tiers(tiers);
   ASSERT_EQ(models.size(), tiers.size());
