@@ -1,9 +1,10 @@
-"""What the Python package costs: a call beside NumPy's, the import, routed products, and a gigabyte handed over by DLPack.
+"""What the Python package costs: calls beside NumPy's, also with vectors, the import, routed products, and a gigabyte handed over by
+DLPack.
 
 Contestants take turns in one process, so that a disturbance meets all of them; figures are medians over the rounds, with the
 smallest in brackets.
 
-    bench_python.py [--only call,import,patch,handover] [--rounds N] [--problems N] [--seed N] [--megabytes N]
+    bench_python.py [--only call,vector,import,patch,handover] [--rounds N] [--problems N] [--seed N] [--megabytes N]
 
 PYTHONPATH names the package, ROOFTILE_LIBRARY the library (or both are installed), ROOFTILE_DB the database.
 """
@@ -51,6 +52,21 @@ def bench_call(options):
     for name, samples in times.items():
         beside = None if "@" in name else times["a @ b.T" if "b.T" in name else "a @ b"]
         line(name, samples, "us", 1e6, beside)
+
+
+def bench_vector(options):
+    """A square matrix and a vector."""
+    random = numpy.random.default_rng(options.seed)
+    for n in (64, 256, 512, 1024, 2048, 4096, 8192):
+        a, x = random.random((n, n), "float32"), random.random(n, "float32")
+        number = max(1, int(1e6 / n**2))
+        numpys, ours = [], []
+        for _ in range(options.rounds * 3):
+            for call, times in ((lambda: a @ x, numpys), (lambda: rt.matmul(a, x), ours)):
+                call()
+                times.append(timeit.timeit(call, number=number) / number)
+        line(f"a @ x, {n} x {n}", numpys, "us", 1e6)
+        line(f"rt.matmul(a, x), {n} x {n}", ours, "us", 1e6, numpys)
 
 
 def bench_import(options):
@@ -140,7 +156,7 @@ def bench_handover(options):
 
 
 def main():
-    benches = {"call": bench_call, "import": bench_import, "patch": bench_patch, "handover": bench_handover}
+    benches = {"call": bench_call, "vector": bench_vector, "import": bench_import, "patch": bench_patch, "handover": bench_handover}
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--only", default=",".join(benches), help="benches to run (default: all)")
     parser.add_argument("--rounds", type=int, default=5)

@@ -14,7 +14,7 @@ def test_every_contestant_runs():
     assert done.returncode == 0, done.stderr
     lines = done.stdout.splitlines()
     for begin in ("a @ b ", "rt.matmul(a, b) ", "rt.matmul(a, b, out=out)", "rt.matmul(a, b.T)", "rt.matmul(a, b) with a read-only b",
-                  "rt.matmul(a, b, alpha=2)", "import rooftile, wall", "import rooftile, processor", "numpy_patch: 8 random problems",
+                  "rt.matmul(a, b, alpha=2)", "rt.matmul(a, x), 8192 x 8192", "import rooftile, wall", "import rooftile, processor", "numpy_patch: 8 random problems",
                   "DLPack: an operand of 32 MiB"):
         assert any(line.startswith(begin) for line in lines), f"no line '{begin}' in {done.stdout}"
 
@@ -22,4 +22,4 @@ def test_every_contestant_runs():
 def test_an_unknown_bench_is_refused():
     done = subprocess.run([sys.executable, BENCH, "--only", "call,speed"], capture_output=True, text=True,
                           env={**os.environ, "PYTHONPATH": str(BENCH.parents[2] / "python")})
-    assert done.returncode == 2 and "known: call, import" in done.stderr
+    assert done.returncode == 2 and "known: call, vector, import" in done.stderr
