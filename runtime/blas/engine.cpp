@@ -199,11 +199,10 @@ bool opened() {
   return now == State::kOpen;
 }
 
-bool is_worth_asking(const Gemm& g, Int batch = 1) {
+bool is_worth_asking(double flops) {
   const bool always =
       wanted_tier() != WantedTier::kAuto || wanted_precision() != WantedPrecision::kStandard;
-  const double least = g.m == 1 || g.n == 1 ? kLeastVectorFlops : kLeastFlops;
-  return (flops(g) * batch >= least || always) && opened();
+  return (flops >= kLeastFlops || always) && opened();
 }
 
 /// Returns false where the underlying BLAS has to compute the call. It then also defines the result
@@ -256,7 +255,7 @@ bool keeps_on_host() {
 }
 
 void run(const Gemm& g) {
-  if (reads_a_and_b(g) && is_worth_asking(g)) {
+  if (reads_a_and_b(g) && is_worth_asking(flops(g))) {
     const rooftile_sgemm_args args = sgemm_args(g);
     if (is_done(runtime.sgemm(context, &args))) return;
   }
@@ -264,7 +263,7 @@ void run(const Gemm& g) {
 }
 
 void run(const GemmBatch& x) {
-  if (x.batch > 0 && reads_a_and_b(x.gemm) && is_worth_asking(x.gemm, x.batch)) {
+  if (x.batch > 0 && reads_a_and_b(x.gemm) && is_worth_asking(flops(x.gemm) * x.batch)) {
     const rooftile_sgemm_args one = sgemm_args(x.gemm);
     const rooftile_gemm_args args = {.struct_size = sizeof args,
                                      .layout = one.layout,
@@ -301,7 +300,7 @@ void run(const GemmBatch& x) {
 }
 
 bool runs_on_device(const Gemm& g) {
-  if (!reads_a_and_b(g) || !is_worth_asking(g) || !device_is_tuned) return false;
+  if (!reads_a_and_b(g) || !is_worth_asking(flops(g)) || !device_is_tuned) return false;
   Answer& answer = answer_slot(g);
   if (!answer.is_of(g)) {
     rooftile_decision decision;

@@ -25,9 +25,6 @@ bool runs_on_device(const Gemm& gemm);
 /// us. Querying the runtime for every call would make calls of 8x8x8 (164 ns) 23 % slower instead
 /// of 5 %.
 inline constexpr double kLeastFlops = 1e5;
-/// The same for a C of one row or column. OpenBLAS 0.3.21 computes 9216 elements or more of a
-/// matrix times a vector on all threads (interface/gemv.c), which is the runtime's to decide.
-inline constexpr double kLeastVectorFlops = 1 << 14;
 inline double flops(const Gemm& g) { return 2.0 * g.m * g.n * g.k; }
 
 }  // namespace rooftile::blas

@@ -32,6 +32,51 @@ struct GemmRoutines {
                const int* incy, std::size_t);
 };
 
+/// y := alpha * op(A) * x + beta * y, where op(A) is rows x k, both at least 1.
+template <typename Real>
+struct ColumnMajorGemv {
+  char trans;
+  int rows, k;
+  Real alpha;
+  const Real* a;
+  int lda;
+  const Real* x;
+  int incx;
+  Real beta;
+  Real* y;
+  int incy;
+};
+
+/// OpenBLAS 0.3.21 computes with all threads from 9216 elements of A on (interface/gemv.c), which
+/// takes more than a microsecond before it begins. With two threads it pays from some 200 x 200 on;
+/// until then the product is computed in pieces, each on this thread, so that the drop-in's calls
+/// beside the runtime have the same bits whatever the number of threads.
+template <typename Real>
+void multiply_by_vector(const GemmRoutines<Real>& blas, ColumnMajorGemv<Real> v) {
+  constexpr double kOneThread = 9215, kWorthThreads = 50'000;
+  const double elements = static_cast<double>(v.rows) * v.k;
+  const bool along_k = v.k > v.rows, flat = v.trans == 'N';
+  const int length = along_k ? v.k : v.rows;
+  int step = length;
+  // Whole vectors of a processor, except for the last piece.
+  if (elements > kOneThread && elements < kWorthThreads)
+    step = static_cast<int>(length * kOneThread / elements) & ~15;
+  const std::ptrdiff_t step_a = along_k == flat ? v.lda : 1;
+  for (int done = 0; done < length; done += step) {
+    const int left = length - done, part = left < step ? left : step;
+    const int rows = along_k ? v.rows : part, k = along_k ? part : v.k;
+    blas.gemv(&v.trans, flat ? &rows : &k, flat ? &k : &rows, &v.alpha, v.a, &v.lda, v.x, &v.incx,
+              &v.beta, v.y, &v.incy, 1);
+    v.a += part * step_a;
+    if (along_k) {
+      v.x += static_cast<std::ptrdiff_t>(part) * v.incx;
+      v.beta = 1;
+    } else {
+      v.y += static_cast<std::ptrdiff_t>(part) * v.incy;
+    }
+  }
+}
+
 /// Computes legal arguments: a C of one row or column by the matrix-vector routine. gemm copies the
 /// matrix into blocks first, which takes longer than the product (OpenBLAS 0.3.21: three times as
 /// long in all).
@@ -41,19 +86,14 @@ struct GemmRoutines {
 /// without AVX2 sums in another order where they do not. sgemv does not ask.
 template <typename Real>
 void multiply(const GemmRoutines<Real>& blas, const ColumnMajorGemm<Real>& g) {
-  const auto vector_of = [&](char trans, int rows, const Real* matrix, int ld, const Real* x,
-                             int incx, int incy) {
-    const bool flat = trans == 'N';
-    blas.gemv(&trans, flat ? &rows : &g.k, flat ? &g.k : &rows, &g.alpha, matrix, &ld, x, &incx,
-              &g.beta, g.c, &incy, 1);
-  };
   // gemv leaves y as it is where k is 0. With alpha 0, C is scaled without reading A and B.
   const bool reads = g.k > 0 && g.alpha != 0;
   if (g.n == 1 && reads)
-    vector_of(g.trans_a, g.m, g.a, g.lda, g.b, g.trans_b == 'N' ? 1 : g.ldb, 1);
+    multiply_by_vector<Real>(blas, {g.trans_a, g.m, g.k, g.alpha, g.a, g.lda, g.b,
+                                    g.trans_b == 'N' ? 1 : g.ldb, g.beta, g.c, 1});
   else if (g.m == 1 && reads)  // C^T = op(B)^T * op(A)^T.
-    vector_of(g.trans_b == 'N' ? 'T' : 'N', g.n, g.b, g.ldb, g.a, g.trans_a == 'N' ? g.lda : 1,
-              g.ldc);
+    multiply_by_vector<Real>(blas, {g.trans_b == 'N' ? 'T' : 'N', g.n, g.k, g.alpha, g.b, g.ldb,
+                                    g.a, g.trans_a == 'N' ? g.lda : 1, g.beta, g.c, g.ldc});
   else
     blas.gemm(&g.trans_a, &g.trans_b, &g.m, &g.n, &g.k, &g.alpha, g.a, &g.lda, g.b, &g.ldb, &g.beta,
               g.c, &g.ldc, 1, 1);

@@ -17,7 +17,7 @@ namespace {
 // Smoothing of the surface through a host's rates. A rate deviates from a smooth function by its
 // own disturbance and by the library's ripple (edges of its blocks, thresholds of its threads),
 // together by about the difference between points an octave apart. On the frozen measurements of a
-// Xeon, choosing one thread or all costs 1.0 % with and without smoothing, and 2.2 instead of 2.4 %
+// Xeon, choosing one thread or all costs 1.2 % with and without smoothing, and 2.1 instead of 2.5 %
 // when every tenth rate is a third of its true value. 2 and 4 octaves choose equally well but
 // predict the times less accurately.
 constexpr double kHostSmoothingOctaves = 1;

@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <limits>
+#include <tuple>
 
 #include "runtime/host/grouped_host.h"
 #include "runtime/host/host_tier.h"
@@ -48,7 +49,7 @@ class VectorProducts : public ::testing::Test {
 constexpr Tier kHostTiers[] = {Tier::kHost, Tier::kHost1, Tier::kHost64};
 
 TEST_F(VectorProducts, AreTheMatrixVectorProductsOfBlasInEveryLayout) {
-  for (const auto& [m, n] : {std::pair(1, 133), std::pair(91, 1), std::pair(1, 1)})
+  for (const auto& [m, n] : {std::pair(1, 113), std::pair(91, 1), std::pair(1, 1)})
     for (const Transpose trans_a : {kNo, kYes})
       for (const Transpose trans_b : {kNo, kYes})
         for (const float beta : {0.0f, -0.5f})
@@ -64,13 +65,28 @@ TEST_F(VectorProducts, AreTheMatrixVectorProductsOfBlasInEveryLayout) {
 
 TEST_F(VectorProducts, AreTheMatrixVectorProductsOfBlasForEveryType) {
   for (const std::string& types : other_types())
-    for (const auto& [m, n] : {std::pair(1, 37), std::pair(37, 1)})
+    for (const auto& [m, n] : {std::pair(1, 35), std::pair(35, 1)})
       for (const Tier tier : kHostTiers)
         expect_right(padded_problem(m, n, 256, kNo, kYes, 1, 0, parse_types(types)), tier, 1);
 }
 
+// The least and the most elements of a product in pieces, along k and along the result; beyond
+// them.
+TEST_F(VectorProducts, OfMediumSizeAreComputedInPieces) {
+  for (const auto& [side, k, pieces] :
+       {std::tuple(95, 97, 1), std::tuple(95, 98, 2), std::tuple(98, 95, 2),
+        std::tuple(3, 16000, 6), std::tuple(16000, 3, 6), std::tuple(16700, 3, 1)})
+    for (const bool row : {true, false})
+      for (const Transpose trans : {kNo, kYes})
+        for (const float beta : {0.0f, -0.5f})
+          for (const Tier tier : kHostTiers)
+            expect_right(row ? padded_problem(1, side, k, trans, trans, 1.5f, beta)
+                             : padded_problem(side, 1, k, trans, trans, 1.5f, beta),
+                         tier, pieces);
+}
+
 TEST_F(VectorProducts, AreThoseOfRepeatedCallsToo) {
-  Product product(padded_problem(1, 133, 77, kYes, kYes, 1.5f, -0.5f));
+  Product product(padded_problem(1, 113, 77, kYes, kYes, 1.5f, -0.5f));
   HostBlas::get().sgemm(*plain_product(product.problem), product.a.data(), product.b.data(),
                         product.c.data(), HostThreads::kAll);
   product.expect_right();

@@ -15,19 +15,19 @@ static void* next(const char* name) { return dlsym(RTLD_NEXT, name); }
                      const int* k, const Real* alpha, const Real* a, const int* lda,               \
                      const Real* b, const int* ldb, const Real* beta, Real* c, const int* ldc,     \
                      size_t length_a, size_t length_b) {                                           \
-    static void (*real)(const char*, const char*, const int*, const int*, const int*, const Real*, \
-                        const Real*, const int*, const Real*, const int*, const Real*, Real*,      \
-                        const int*, size_t, size_t);                                               \
-    if (real == NULL) *(void**)&real = next(#letter "gemm_");                                      \
+    void (*real)(const char*, const char*, const int*, const int*, const int*, const Real*,        \
+                 const Real*, const int*, const Real*, const int*, const Real*, Real*, const int*, \
+                 size_t, size_t);                                                                  \
+    *(void**)&real = next(#letter "gemm_");                                                        \
     ++counted_gemm;                                                                                \
     real(trans_a, trans_b, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc, length_a, length_b);      \
   }                                                                                                \
   void letter##gemv_(const char* trans, const int* m, const int* n, const Real* alpha,             \
                      const Real* a, const int* lda, const Real* x, const int* incx,                \
                      const Real* beta, Real* y, const int* incy, size_t length) {                  \
-    static void (*real)(const char*, const int*, const int*, const Real*, const Real*, const int*, \
-                        const Real*, const int*, const Real*, Real*, const int*, size_t);          \
-    if (real == NULL) *(void**)&real = next(#letter "gemv_");                                      \
+    void (*real)(const char*, const int*, const int*, const Real*, const Real*, const int*,        \
+                 const Real*, const int*, const Real*, Real*, const int*, size_t);                 \
+    *(void**)&real = next(#letter "gemv_");                                                        \
     ++counted_gemv;                                                                                \
     real(trans, m, n, alpha, a, lda, x, incx, beta, y, incy, length);                              \
   }
