@@ -32,7 +32,7 @@ struct GemmRoutines {
                const int* incy, std::size_t);
 };
 
-/// y := alpha * op(A) * x + beta * y, where op(A) is rows x k, both at least 1.
+/// y := alpha * op(A) * x + beta * y, where op(A) is rows x k and k is at least 1.
 template <typename Real>
 struct ColumnMajorGemv {
   char trans;
