@@ -8,6 +8,7 @@
 #include "runtime/host/grouped_host.h"
 #include "runtime/host/host_blas.h"
 #include "runtime/host/host_tier.h"
+#include "runtime/model/dispatch.h"
 #include "runtime/verify/random_operand.h"
 #include "tuner/measure/processor_wait.h"
 #include "tuner/measure/steady_samples.h"
@@ -60,16 +61,26 @@ HostComparison compare_with_host(const Problem& p, std::optional<double> predict
                          .scales = quantization.scales.data(),
                          .zero_points = quantization.zero_points.data()};
   const GroupedCall grouped = {call, is_grouped(p) ? typical_groups(p) : std::vector<Group>()};
+  Tier tier = Tier::kHost;
   const auto multiply = [&] {
     if (is_grouped(p))
-      run_grouped_on_host(HostBlas::get(), grouped, Tier::kHost, HostThreads::kAll);
+      run_grouped_on_host(HostBlas::get(), grouped, tier, HostThreads::kAll);
     else
-      run_on_host(HostBlas::get(), call, Tier::kHost);
+      run_on_host(HostBlas::get(), call, tier);
   };
-  const double first_ns = now_ns();
-  multiply();
-  const int calls =
-      static_cast<int>(std::clamp(kRoundNs / std::max(now_ns() - first_ns, 1.0), 1.0, 1000.0));
+  const auto ns_of = [&](Tier of, int calls) {
+    tier = of;
+    const double start_ns = now_ns();
+    for (int i = 0; i < calls; ++i) multiply();
+    return (now_ns() - start_ns) / calls;
+  };
+  const double first_ns = ns_of(Tier::kHost, 1);
+  const int calls = static_cast<int>(std::clamp(kRoundNs / std::max(first_ns, 1.0), 1.0, 1000.0));
+  // Only short calls may be faster on one thread.
+  if (calls > 1) {
+    const double all_ns = ns_of(Tier::kHost, calls), one_ns = ns_of(Tier::kHost1, calls);
+    tier = faster_host(all_ns, one_ns);
+  }
   std::vector<HostRound> rounds;
   while (static_cast<int>(rounds.size()) < kMostHostRounds && !over()) {
     multiply();  // Not timed, because the kernel's operands are in the caches.

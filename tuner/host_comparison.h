@@ -32,9 +32,10 @@ inline constexpr int kMostHostRounds = 7;
 HostComparison host_comparison(std::span<const HostRound> rounds,
                                std::optional<double> predicted_host_ns);
 
-/// Times OpenBLAS on all threads, operands warm, and the kernel in turns, after one untimed call of
-/// the host. time_kernel returns ns, or no value when the kernel could not be timed, which ends the
-/// comparison as over() does. over() is called before every round.
+/// Times the host's BLAS, operands warm, and the kernel in turns: on all threads, or on one where
+/// that was faster in a round before them. time_kernel returns ns, or no value when the kernel
+/// could not be timed, which ends the comparison as over() does. over() is called before every
+/// round.
 HostComparison compare_with_host(const Problem& p, std::optional<double> predicted_host_ns,
                                  const std::function<std::optional<double>()>& time_kernel,
                                  const std::function<bool()>& over);

@@ -73,7 +73,7 @@ struct TuneResult {
   std::optional<double> confidence;
   std::size_t tried = 0;  ///< Candidates that were measured or failed, in all runs.
   double naive_ns = 0;    ///< 0 when predicted too slow to be worth running.
-  HostComparison host;    ///< OpenBLAS on all threads compared with the winner, in the same run.
+  HostComparison host;    ///< The host's BLAS compared with the winner, in the same run.
   double bound_ns = 0;    ///< The problem's roofline.
   std::size_t measured = 0, rejected = 0;  ///< In this run.
   std::size_t spilled = 0;                 ///< Not measured because their registers spill.
