@@ -92,6 +92,8 @@ void Context::Impl::ask_means(Call& question) const {
 }
 
 std::string Context::Impl::why_not_certified(const Problem& p) const {
+  if (const std::string why = device->why_no_kernel(p); !why.empty() && !device->may_certify(p))
+    return ": " + why;
   if (device->on_demand() == nullptr) return ", and a deterministic context certifies none";
   return device->may_certify(p) ? "; calls that would gain by one have it certified"
                                 : ", and none could be certified";

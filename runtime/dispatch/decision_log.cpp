@@ -59,12 +59,14 @@ void DecisionLog::say_ranks(int ranks, bool measures) {
 }
 
 void DecisionLog::say_changed(const Problem& p, const TierTimes& times) {
-  std::string line = fmt::format("{}: {} from now on", text_of(p), name(times.in_use()));
+  // Two tiers that take about as long may change places again and again.
+  const std::string subject = fmt::format("{}: {} from now on", text_of(p), name(times.in_use()));
+  std::string line = subject;
   for (const Tier tier : {Tier::kSplit, Tier::kDevice, Tier::kHost, Tier::kHost1})
     if (const auto time = times.time_of(tier))
       line += fmt::format(", {} {} {}", name(tier), time->measured ? "takes" : "is predicted",
                           time_text(time->ns));
-  lines_.say(line);
+  lines_.say(line, subject);
 }
 
 }  // namespace rooftile

@@ -29,7 +29,8 @@ class DecisionLog {
   void say_split(const Problem& p, const std::string& how);
   /// Logs, once in a process, that the context is that of an MPI rank (docs/distributed.md).
   static void say_ranks(int ranks, bool measures);
-  /// Logs that calls of a problem move to another tier because of their measured times.
+  /// Logs that calls of a problem move to another tier because of their measured times, once for
+  /// each tier.
   void say_changed(const Problem& p, const TierTimes& times);
 
  private:

@@ -7,9 +7,7 @@
 #include "runtime/call/packed_operand.h"
 #include "runtime/host/host_pass.h"
 #include "runtime/model/split.h"
-#include "runtime/model/transfer.h"
 #include "runtime/support/float_environment.h"
-#include "runtime/tuned/device_pass.h"
 #include "runtime/tuned/quick_kernel.h"
 
 namespace rooftile {
@@ -68,131 +66,10 @@ DeviceTier::DeviceTier(DeviceProfile profile, DeviceRates rates, KernelRanking r
       host_gbps_(host_gbps),
       kernels_(profile_, std::move(cache_folder)) {}
 
-double DeviceTier::predicted_ns(const Problem& p, std::span<const RankedChoice> kernels) const {
-  if (kernels.empty()) return std::numeric_limits<double>::infinity();
-  const OperandSlotList places = {.kernel_footprint_bytes = static_cast<double>(
-                                      profile_.limits.max_storage_buffer_range_bytes)};
-  return transfers(p, places, rates_).ns() + kernels.front().expected_ns;
-}
-
-bool DeviceTier::is_tuned(const Problem& staged) const {
-  if (!ranking_.has_class(staged)) return false;
-  // Only a driver that limits loops leaves a problem that fits without a kernel of its class: where
-  // the sum is too long and must not be divided (may_divide_k). No kernel takes more trips for a
-  // step of k than this.
-  constexpr std::int64_t kMostTripsOfStep = 8;
-  const std::int64_t most = profile_.limits.max_loop_trips;
-  return most == 0 || staged.k <= most / kMostTripsOfStep || !recently_ranked(staged).empty();
-}
-
-DeviceTier::Route DeviceTier::route(const Problem& p) const {
-  if (is_grouped(p)) return resident_route(effective(p));
-  const Route tuned = {.means = Means::kTuned, .problem = p};
-  if (is_tuned(effective(p))) return tuned;
-  Route own = {.means = Means::kCertified, .problem = p, .kernels = certified(p)};
-  const auto types =
-      types_before_pass(p, [this](const Problem& plain) { return is_tuned(effective(plain)); });
-  if (!types && ranking_.has_class(p)) return tuned;  // veto() says why no kernel runs it.
-  if (!types) return own.kernels.empty() ? Route{.problem = p} : own;
-  Route pass = {.means = Means::kHostPass, .problem = problem_before_pass(p, *types)};
-  pass.pass_over = passed_over(p, *types);
-  if (host_gbps_ > 0) pass.pass_ns = host_pass_bytes(p, *types) / host_gbps_;
-  if (own.kernels.empty()) return pass;
-  // Of the same operands the kernel that needs no pass is the faster one.
-  Types same_operands = *types;
-  same_operands.c = p.types.c;
-  same_operands.f16_sums = p.types.f16_sums;
-  if (same_operands == p.types || host_gbps_ <= 0) return own;
-  const double own_ns = predicted_ns(p, own.kernels);
-  return predicted_ns(pass.problem, ranked(pass)) + pass.pass_ns < own_ns ? pass : own;
-}
-
-DeviceTier::Route DeviceTier::resident_route(const Problem& p) const {
-  if (is_tuned(p)) return {.means = Means::kTuned, .problem = p};
-  const DeviceLimits& limits = profile_.limits;
-  UntunedKernels kernels;
-  // No pass over C knows groups.
-  if (!is_grouped(p))
-    kernels.before_pass = ranked_before_device_pass(ranking_, p, own_buffers(p), limits);
-  if (on_demand_ != nullptr)
-    kernels.certified = on_demand_->ranked(ranking_, p, own_buffers(p), limits);
-  if (kernels.prefer_pass())
-    return {.means = Means::kDevicePass,
-            .problem = p,
-            .pass_ns = device_pass_ns(p, rates_),
-            .kernels = std::move(kernels.before_pass)};
-  // What was tuned for groups of quite other sizes is faster than the fallback.
-  if (kernels.certified.empty() && is_grouped(p))
-    if (auto others = ranking_.ranked(p, own_buffers(p), limits); !others.empty())
-      return {.means = Means::kTuned, .problem = p, .kernels = std::move(others)};
-  if (!kernels.certified.empty())
-    return {.means = Means::kCertified, .problem = p, .kernels = std::move(kernels.certified)};
-  return {.means = ranking_.has_class(p) ? Means::kTuned : Means::kNone, .problem = p};
-}
-
-bool DeviceTier::may_certify(const Problem& p) const {
-  if (on_demand_ == nullptr || ranking_.has_class(p)) return false;
-  const Problem staged = effective(p);
-  return on_demand_->may_certify(ranking_, staged, own_buffers(staged), profile_.limits);
-}
-
-void DeviceTier::request_kernel(const Problem& p) const {
-  if (on_demand_ == nullptr || ranking_.has_class(p)) return;
-  const Problem staged = effective(p);
-  on_demand_->request(ranking_, staged, own_buffers(staged), profile_.limits);
-}
-
-std::vector<RankedChoice> DeviceTier::certified(const Problem& p) const {
-  if (on_demand_ == nullptr) return {};
-  const Problem staged = effective(p);
-  std::vector<RankedChoice> kernels =
-      on_demand_->ranked(ranking_, staged, own_buffers(staged), profile_.limits);
-  if (all_failed(kernels)) return {};
-  return kernels;
-}
-
-std::vector<RankedChoice> DeviceTier::ranked(const Route& route) const {
-  if (route.means == Means::kNone || route.means == Means::kCertified) return route.kernels;
-  return recently_ranked(effective(route.problem));
-}
-
-std::vector<RankedChoice> DeviceTier::recently_ranked(const Problem& staged) const {
-  return rankings_.ranked(staged, own_buffers(staged), profile_.limits);
-}
-
-std::vector<RankedChoice> DeviceTier::ranked(const GemmCall& call) const {
-  if (call.packed == nullptr || !reads_operands(call.problem)) return ranked(call.problem);
-  Problem p = effective(call.problem);
-  const PackedForm* const stored = call.packed->stored();
-  if (stored != nullptr) (call.packed->shape.operand == Operand::kA ? p.lda : p.ldb) = stored->ld;
-  return rankings_.ranked(p, own_buffers(p), profile_.limits, *call.packed,
-                          stored != nullptr ? IsStored::kYes : IsStored::kNo);
-}
-
-std::vector<RankedChoice> DeviceTier::ranked_prepacked(const Problem& p, Operand operand,
-                                                       StagedCopies others) const {
-  using Use = PrepackedOperand::Use;
-  const Problem staged = others == StagedCopies::kYes ? effective(p) : p;
-  return ranking_.ranked(staged, own_buffers(staged), profile_.limits,
-                         {.operand = operand, .use = [&](const Variant& v) {
-                            return packed_format(v, staged, operand) ? Use::kReadsPacked
-                                                                     : Use::kReadsStored;
-                          }});
-}
-
 std::shared_ptr<const Kernel> DeviceTier::kernel(const CandidateRecord& candidate,
                                                  const Signature& signature) {
   return kernels_.kernel(candidate, signature,
                          [](const DeviceProfile&) { return BoundOperands{}; });
-}
-
-std::vector<RankedChoice> DeviceTier::ranked_for_resident(const Problem& p) const {
-  if (is_tuned(p)) return recently_ranked(p);
-  return resident_route(p).kernels;
-}
-
-std::optional<double> DeviceTier::measured_ns(const Problem& p) const {
-  return ranking_.measured_ns(effective(p));
 }
 
 DeviceTier::Refusal DeviceTier::veto(const Problem& p) const {
@@ -200,14 +77,10 @@ DeviceTier::Refusal DeviceTier::veto(const Problem& p) const {
     return {Veto::kDeviceGone, std::move(gone)};
   if (std::string large = does_not_fit(p); !large.empty())
     return {Veto::kDoesNotFit, std::move(large)};
-  const Route route = this->route(p);
-  const std::vector<RankedChoice> kernels = ranked(route);
-  if (kernels.empty() && route.means == Means::kTuned)
-    return {Veto::kNoKernel, fmt::format("no kernel of {} runs it: {}", profile_.name,
-                                         ranking_.refusal(effective(route.problem)))};
-  if (!kernels.empty() && all_failed(kernels))
-    return {Veto::kNoKernel, fmt::format("every kernel of {} for it has failed: {}", profile_.name,
-                                         kernels_.last_failure())};
+  if (kernels_.any_failed())
+    if (const auto kernels = ranked(p); !kernels.empty() && kernels_.all_failed(kernels))
+      return {Veto::kNoKernel, fmt::format("every kernel of {} for it has failed: {}",
+                                           profile_.name, kernels_.last_failure())};
   return {};
 }
 
@@ -396,8 +269,8 @@ DeviceTier::Ran DeviceTier::gemm_with_pass(const GemmCall& call, const Types& ty
   request_kernel(call.problem);
   HostPass pass(call, types);
   const Problem& product = pass.product().problem;
-  const Ran ran = run_first(pass.product(), recently_ranked(effective(product)), wait, margin_ns,
-                            check, [&] { pass.prepare(); });
+  const Ran ran = run_first(pass.product(), ranked_before_pass(product), wait, margin_ns, check,
+                            [&] { pass.prepare(); });
   if (ran) pass.finish();
   return ran;
 } catch (const std::bad_alloc&) {
@@ -408,10 +281,12 @@ DeviceTier::Ran DeviceTier::gemm_with_pass(const GemmCall& call, const Types& ty
 DeviceTier::Ran DeviceTier::run_first(const GemmCall& call, std::span<const RankedChoice> kernels,
                                       Wait wait, double margin_ns, const SpotCheck* check,
                                       const std::function<void()>& before_run) {
-  if (kernels.empty())
-    fail(ErrorCode::kUnsupported,
-         "no certified kernel of {} is legal for {}; run `rooftile tune` with this problem",
-         profile_.name, to_string(call.problem));
+  if (kernels.empty()) {
+    const std::string refusal = why_no_kernel(call.problem);
+    fail(ErrorCode::kUnsupported, "no certified kernel of {} is legal for {}{}", profile_.name,
+         to_string(call.problem),
+         refusal.empty() ? "; run `rooftile tune` with this problem" : ": " + refusal);
+  }
   const Signature signature = signature_of(call.problem);
   const DeviceKernels::Bound bound = bound_like(call);
   std::optional<Error> last;

@@ -102,6 +102,9 @@ class DeviceTier {
     std::string reason = {};
   };
   Refusal veto(const Problem& p) const;
+  /// The rule that forbids the kernels of the problem's class, or the fallback where it has none;
+  /// "" where none does.
+  std::string why_no_kernel(const Problem& p) const;
 
   /// Whether all of these kernels have failed, so that none of them is used any more.
   bool all_failed(std::span<const RankedChoice> kernels) const {
@@ -203,6 +206,12 @@ class DeviceTier {
  private:
   /// Whether the class of a staged problem is tuned and has a kernel that is legal for its sizes.
   bool is_tuned(const Problem& staged) const;
+  bool is_long(const Problem& p) const;
+  /// The plain problem whose sum may be divided where this one's is too long for the driver's loops
+  /// (may_divide_k); a pass of the host makes C of it. Nothing where p is that problem, or short.
+  std::optional<Problem> dividable(const Problem& p) const;
+  /// Kernels of the product before a pass of the host: tuned ones, else certified ones.
+  std::vector<RankedChoice> ranked_before_pass(const Problem& plain) const;
   /// The kernels of a part: the whole's first, where it is legal.
   std::vector<RankedChoice> ranked(const Route& route, const Problem* part_of) const;
   std::vector<RankedChoice> recently_ranked(const Problem& staged) const;

@@ -180,8 +180,14 @@ ResidentProduct ResidentKernels::choose(const ResidentCall& call, std::uint64_t 
   if (is_grouped(p) && ranking_ != nullptr && !is_tuned)
     if (auto product = search.first_of(sources.ranked(*rankings_, limits), Use::kCertified))
       return *std::move(product);
-  const Signature& signature = search.signature();
   const Variant fallback = fallback_variant();
+  const auto refusal = [&](SumsIn sums) {
+    return illegal_reason(fallback, limits, bound.problem, bound.placement, sums);
+  };
+  // A sum that is too long for the driver's loops is divided before a pass.
+  const bool before_pass = refusal(SumsIn::kC) && !is_grouped(p) && !refusal(SumsIn::kWorkspace);
+  const SumsIn sums = before_pass ? SumsIn::kWorkspace : SumsIn::kC;
+  const Signature signature = compiled_signature(search.signature(), sums);
   const std::string hash = emit_gemm(fallback, signature).hash;
   std::string last_failure = search.last_failure();
   if (!sources.has_stored()) {
@@ -194,11 +200,12 @@ ResidentProduct ResidentKernels::choose(const ResidentCall& call, std::uint64_t 
         "'{}' is blocked or has failed its certification; see `rooftile "
         "db black-list`",
         short_name(fallback));
-  } else if (const auto reason = illegal_reason(fallback, limits, bound.problem, bound.placement)) {
+  } else if (const auto reason = refusal(sums)) {
     last_failure = *reason;
   } else if (auto product = search.attempt(
                  {.hash = hash, .signature = to_string(signature), .variant = fallback},
-                 flops(bound.problem) / kFallbackFlopsPerNs, Use::kFallback)) {
+                 flops(bound.problem) / kFallbackFlopsPerNs,
+                 before_pass ? Use::kBeforePass : Use::kFallback)) {
     return *std::move(product);
   } else {
     last_failure = search.last_failure();

@@ -33,10 +33,10 @@ void log_line(std::string_view text) {
   std::fputs(line.c_str(), stderr);
 }
 
-void OnceLog::say(const std::string& line) {
+void OnceLog::say(const std::string& line, const std::string& subject) {
   constexpr std::size_t kMostLines = 10'000;
   const std::lock_guard lock(mutex_);
-  if (said_.size() < kMostLines && said_.insert(line).second) log_line(line);
+  if (said_.size() < kMostLines && said_.insert(subject).second) log_line(line);
 }
 
 void log_warning(std::string_view text) {

@@ -22,11 +22,12 @@ bool is_log_level(std::string_view value);
 /// Writes "rooftile: TEXT" to stderr. Thread-safe.
 void log_line(std::string_view text);
 
-/// Writes each line once, although threads decide independently and may forget a decision; 10,000
-/// lines at most. Thread-safe.
+/// Writes the first line of each subject, although threads decide independently and may forget a
+/// decision; 10,000 lines at most. Thread-safe.
 class OnceLog {
  public:
-  void say(const std::string& line);
+  void say(const std::string& line) { say(line, line); }
+  void say(const std::string& line, const std::string& subject);
 
  private:
   std::mutex mutex_;

@@ -8,6 +8,7 @@
 #include "generator/space.h"
 #include "runtime/device/device.h"
 #include "runtime/dispatch/context.h"
+#include "runtime/dispatch/decision_log.h"
 #include "tests/support/c_api_fixture.h"
 #include "tests/support/call_of.h"
 #include "tests/support/synthetic_database.h"
@@ -134,6 +135,21 @@ TEST(DecisionLog, HasALineForEachNewProblem) {
   EXPECT_THAT(lines, HasSubstr("7x9x10 nn bias_column f32: host"));
   EXPECT_THAT(lines, HasSubstr(", with a pass of the host over c of "));
   EXPECT_THAT(lines, HasSubstr("; veto no_kernel: no kernel for i8_i32.nn is tuned on"));
+}
+
+// Two tiers that take about as long may change places again and again, with other times each time.
+TEST(DecisionLog, SaysOnceThatAProblemMovesToATier) {
+  testing::internal::CaptureStderr();
+  DecisionLog log;
+  for (const double ns : {100.0, 101.0, 102.0}) {
+    log.say_changed(packed_problem(7, 9, 10),
+                    TierTimes({.host_ns = ns, .host1_ns = 3 * ns}, Tier::kHost));
+    log.say_changed(packed_problem(7, 9, 10),
+                    TierTimes({.host_ns = 3 * ns, .host1_ns = ns}, Tier::kHost1));
+  }
+  const std::string lines = testing::internal::GetCapturedStderr();
+  EXPECT_EQ(std::ranges::count(lines, '\n'), 2) << lines;
+  EXPECT_THAT(lines, HasSubstr("7x9x10 nn f32: host1 from now on"));
 }
 
 TEST(DecisionLog, HasALineForEachAnswerThatIsNotPredicted) {

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <filesystem>
 #include <string>
 #include <vector>
 
@@ -133,7 +134,7 @@ TEST_F(LongSums, OfIntegersAreExact) {
   expect_right(context, p);
 }
 
-// C in 16 bits and epilogues need a pass behind the last range of k. The host makes it.
+// C in 16 bits and epilogues need a pass after the last range of k. The host makes it.
 TEST_F(LongSums, ThatMustNotBeRoundedOnTheWayAreLeftToAPass) {
   tune();
   for (const auto& [types, epilogue] :
@@ -145,10 +146,25 @@ TEST_F(LongSums, ThatMustNotBeRoundedOnTheWayAreLeftToAPass) {
   }
 }
 
-TEST_F(LongSums, WithoutSuchAPassAreRefusedAndTheHostAnswers) {
+// The plain kernel that makes the sums is certified where none is tuned.
+TEST_F(LongSums, NeedNoTuningOfThePlainKernel) {
+  for (const bool tuned : {true, false})
+    for (const auto& [types, epilogue] :
+         {std::array<std::string, 2>{"f32", "relu"}, {"f16_f16", ""}}) {
+      std::filesystem::remove(folder_ / "tuned.db");
+      if (tuned) tune(types, epilogue);
+      Context context(options());
+      expect_right(context, long_problem(types, epilogue));
+      expect_unharmed(context, types, epilogue);
+    }
+}
+
+TEST_F(LongSums, AreRefusedWhereADeterministicContextHasNoPlainKernelAndTheHostAnswers) {
   if (device_.limits.max_loop_trips == 0) return;  // such a driver refuses none
   tune("f32", "relu");
-  Context context(options());
+  ContextOptions certifies_none = options();
+  certifies_none.deterministic = Deterministic::kYes;
+  Context context(certifies_none);
   const Problem p = long_problem("f32", "relu");
   Product product(p);
   EXPECT_THAT(context.explain(call_of(product, TierChoice::kAuto)).decision.veto,

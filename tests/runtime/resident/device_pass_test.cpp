@@ -120,6 +120,18 @@ TEST_F(DevicePassTest, SumsThatAreTooLongForATunedKernelThatFusesAreRight) {
   write_test_database(folder_ / fmt::format("{}.db", databases_ + 1), device_, {best_});
   open_deterministic({}, compiled_part(p.epilogue));
   expect_pass(p);
+  // Without a tuned plain kernel the fallback makes the sums.
+  open_deterministic({}, compiled_part(p.epilogue));
+  for (const char* types : {"f32", "f16_f16"}) {
+    Problem other = problem("bias_column+relu", types);
+    other.k = p.k;
+    other.lda = other.ldb = p.lda;
+    Product product(other);
+    const rooftile_resident_operands operands = operands_of(product, 4);
+    EXPECT_EQ(prepared(product, operands).kernel, short_name(fallback_variant()));
+    expect_right(product, operands);
+    release_buffers();
+  }
   p.k = 65;
   Product fused(p);
   EXPECT_EQ(prepared(fused, operands_of(fused, 4)).workspace_bytes, 0u);
