@@ -148,7 +148,7 @@ bool panels_fit(const Case& c, Operand operand, LoadPath path) {
   return fits(c, path, kTexelElements, by_expert ? elements / matrices_b(c.p) : elements);
 }
 
-/// Of one invocation, over all its loops.
+/// Loop trips of one invocation, over all its loops.
 std::int64_t loop_trips(const Case& c) {
   return loop_trips(c.v, divide_up(split_depth(c.v, c.p.k), k_step(c.v)));
 }

@@ -21,12 +21,10 @@ constexpr std::int64_t kMaxInt = std::numeric_limits<int>::max();
 // Slice of long dimensions: a multiple of every blocking factor in OpenBLAS, and far below 2^31.
 constexpr std::int64_t kPanel = std::int64_t{1} << 30;
 
-int blas_ld(const char* operand, std::int64_t rows, std::int64_t columns, std::int64_t ld) {
-  if (ld <= kMaxInt) return static_cast<int>(ld);
-  if (rows <= 1) return static_cast<int>(std::min(std::max<std::int64_t>(columns, 1), kMaxInt));
-  fail(ErrorCode::kUnsupported, "ld{} is {}; the host's BLAS takes at most {}", operand, ld,
-       kMaxInt);
-}
+/// Rows that lie further apart than BLAS counts: slices then have one of them each, for which any
+/// ld will do.
+bool is_beyond_blas(std::int64_t ld) { return ld > kMaxInt; }
+int blas_ld(std::int64_t ld) { return static_cast<int>(std::min(ld, kMaxInt)); }
 
 char trans_letter(Transpose trans) { return trans == Transpose::kYes ? 'T' : 'N'; }
 
@@ -38,19 +36,22 @@ std::int64_t at(Transpose trans, std::int64_t row, std::int64_t column, std::int
 template <typename Real>
 void gemm_in_slices(const GemmRoutines<Real>& blas, const Problem& p, const Real* a, const Real* b,
                     Real* c) {
-  const int lda = blas_ld("a", stored_a(p).rows, stored_a(p).columns, p.lda);
-  const int ldb = blas_ld("b", stored_b(p).rows, stored_b(p).columns, p.ldb);
-  const int ldc = blas_ld("c", p.m, p.n, p.ldc);
+  const bool turned_a = p.trans_a == Transpose::kYes, turned_b = p.trans_b == Transpose::kYes;
+  const bool far_a = is_beyond_blas(p.lda), far_b = is_beyond_blas(p.ldb);
+  const auto slice = [](bool one_row) { return one_row ? 1 : kPanel; };
+  const std::int64_t rows = slice(is_beyond_blas(p.ldc) || (far_a && !turned_a)),
+                     columns = slice(far_b && turned_b),
+                     steps = slice((far_a && turned_a) || (far_b && !turned_b));
   // OpenBLAS 0.3.21's kernels for small problems (SkylakeX, Cooperlake) read A and B even when
   // alpha is 0.
   const std::int64_t depth = p.alpha == 0 ? 0 : p.k;
-  for (std::int64_t i = 0; i < p.m; i += kPanel) {
-    const int m = static_cast<int>(std::min(kPanel, p.m - i));
-    for (std::int64_t j = 0; j < p.n; j += kPanel) {
-      const int n = static_cast<int>(std::min(kPanel, p.n - j));
+  for (std::int64_t i = 0; i < p.m; i += rows) {
+    const int m = static_cast<int>(std::min(rows, p.m - i));
+    for (std::int64_t j = 0; j < p.n; j += columns) {
+      const int n = static_cast<int>(std::min(columns, p.n - j));
       std::int64_t l = 0;
       do {  // Runs once even for k == 0, because C is still scaled by beta.
-        const int k = static_cast<int>(std::min(kPanel, depth - l));
+        const int k = static_cast<int>(std::min(steps, depth - l));
         const Real beta = l == 0 ? static_cast<Real>(p.beta) : Real{1};
         // BLAS is column-major, so A and B are swapped.
         multiply(blas, ColumnMajorGemm<Real>{.trans_a = trans_letter(p.trans_b),
@@ -60,13 +61,13 @@ void gemm_in_slices(const GemmRoutines<Real>& blas, const Problem& p, const Real
                                              .k = k,
                                              .alpha = static_cast<Real>(p.alpha),
                                              .a = b + at(p.trans_b, l, j, p.ldb),
-                                             .lda = ldb,
+                                             .lda = blas_ld(p.ldb),
                                              .b = a + at(p.trans_a, i, l, p.lda),
-                                             .ldb = lda,
+                                             .ldb = blas_ld(p.lda),
                                              .beta = beta,
                                              .c = c + i * p.ldc + j,
-                                             .ldc = ldc});
-        l += kPanel;
+                                             .ldc = blas_ld(p.ldc)});
+        l += steps;
       } while (l < depth);
     }
   }

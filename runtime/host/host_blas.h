@@ -26,8 +26,7 @@ class HostBlas {
 
   /// Computes a row-major problem of batch 1 that has passed validate(), one row or column of C as
   /// a matrix times a vector (runtime/host/host_gemm.h). Sizes above 2^31 - 1 run as slices,
-  /// because BLAS counts in 32 bits. An ld above 2^31 - 1 is kUnsupported unless the operand has
-  /// one row.
+  /// because BLAS counts in 32 bits, and rows that lie further apart one by one.
   void sgemm(const Problem& p, const float* a, const float* b, float* c, HostThreads threads) const;
   /// Same as above for a problem whose sizes BLAS accepts.
   void sgemm(const PlainProduct& p, const float* a, const float* b, float* c,

@@ -1,10 +1,10 @@
 #include "runtime/host/host_blas.h"
 
 #include <gtest/gtest.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "core/error.h"
 #include "runtime/host/host_float64.h"
 #include "tests/support/call_of.h"
 
@@ -33,16 +33,54 @@ TEST(HostBlasTest, OneThreadRestoresTheSetting) {
   EXPECT_EQ(HostBlas::get().threads(), before);
 }
 
-TEST(HostBlasTest, LdPast32BitsIsRefusedUnlessThereIsOneRow) {
-  Product product(padded_problem(1, 6, 7, Transpose::kNo, Transpose::kNo));
-  Problem p = product.problem;
-  p.lda = std::int64_t{1} << 40;
-  HostBlas::get().sgemm(p, product.a.data(), product.b.data(), product.c.data(), HostThreads::kAll);
-  product.expect_right();
-  p.m = 2;
-  EXPECT_THROW(HostBlas::get().sgemm(p, product.a.data(), product.b.data(), product.c.data(),
-                                     HostThreads::kAll),
-               Error);
+/// A matrix whose rows lie further apart than BLAS counts, in memory of which only the pages that
+/// are used exist.
+class FarRows {
+ public:
+  static constexpr std::int64_t kLd = (std::int64_t{1} << 31) + 3;
+
+  FarRows(std::int64_t rows, std::int64_t columns)
+      : bytes_(static_cast<std::size_t>(((rows - 1) * kLd + columns) * 4)),
+        at_(static_cast<float*>(::mmap(nullptr, bytes_, PROT_READ | PROT_WRITE,
+                                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0))) {
+    for (std::int64_t i = 0; i < rows; ++i)
+      for (std::int64_t j = 0; j < columns; ++j) at_[i * kLd + j] = value(i, j);
+  }
+  FarRows(const FarRows&) = delete;
+  FarRows& operator=(const FarRows&) = delete;
+  ~FarRows() { ::munmap(at_, bytes_); }
+
+  float* at() const { return at_; }
+  static float value(std::int64_t i, std::int64_t j) {
+    return static_cast<float>((3 * i + j) % 7 - 2);
+  }
+
+ private:
+  std::size_t bytes_;
+  float* at_;
+};
+
+TEST(HostBlasTest, RowsThatLieFurtherApartThanBlasCountsAreRight) {
+  constexpr std::int64_t m = 2, n = 3, k = 2;
+  for (const Transpose trans_a : {Transpose::kNo, Transpose::kYes})
+    for (const Transpose trans_b : {Transpose::kNo, Transpose::kYes}) {
+      Problem p = packed_problem(m, n, k, trans_a, trans_b);
+      p.lda = p.ldb = p.ldc = FarRows::kLd;
+      p.alpha = 2;
+      p.beta = 0.5f;
+      const FarRows a(stored_a(p).rows, stored_a(p).columns),
+          b(stored_b(p).rows, stored_b(p).columns), c(m, n);
+      HostBlas::get().sgemm(p, a.at(), b.at(), c.at(), HostThreads::kAll);
+      const auto of = [](Transpose trans, std::int64_t i, std::int64_t j) {
+        return trans == Transpose::kYes ? FarRows::value(j, i) : FarRows::value(i, j);
+      };
+      for (std::int64_t i = 0; i < m; ++i)
+        for (std::int64_t j = 0; j < n; ++j) {
+          float sum = 0;
+          for (std::int64_t l = 0; l < k; ++l) sum += of(trans_a, i, l) * of(trans_b, l, j);
+          EXPECT_EQ(c.at()[i * p.ldc + j], 2 * sum + 0.5f * FarRows::value(i, j)) << to_string(p);
+        }
+    }
 }
 
 }  // namespace
