@@ -303,7 +303,7 @@ void quantize_in_blocks(const Problem& p, const float* values, std::int64_t row_
              reach.widest < reach.highest - reach.lowest
                  ? fmt::format(", at most {} apart", static_cast<float>(reach.widest))
                  : "");
-      std::ranges::fill(of_block, 0.0F);
+      of_block.assign(of_block.size(), 0.0F);
       for (std::int64_t step = first; step < last; ++step)
         of_block[static_cast<std::size_t>(step - first)] = static_cast<float>(value(step));
       quantize_block(layout.format, of_block.data(), blocks);
