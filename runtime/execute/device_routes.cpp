@@ -26,6 +26,9 @@ double DeviceTier::predicted_ns(const Problem& p, std::span<const RankedChoice> 
 
 bool DeviceTier::is_tuned(const Problem& staged) const {
   if (!ranking_.has_class(staged)) return false;
+  const StagedBytes bytes = staged_bytes(staged);
+  const std::uint64_t largest = std::max({bytes.a, bytes.b, bytes.c});
+  if (largest > largest_buffer_bytes(profile_.limits)) return true;  // Its slices ask again.
   // Only these limits leave a problem that fits without a kernel of its class.
   const std::int64_t elements = std::max({span_a(staged), span_b(staged), span_c(staged)});
   const bool has_kernels = !is_long(staged) && static_cast<std::uint64_t>(elements) <=
