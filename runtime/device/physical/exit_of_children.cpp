@@ -32,7 +32,7 @@ void end_child(int status, void* unused) {
 // Drivers register exit handlers while they are loaded. A child that is forked meanwhile inherits
 // glibc's lock of these handlers, and would wait for it in after_fork or in exit for ever.
 void before_fork() {
-  constexpr auto kPatience = std::chrono::seconds(10);
+  constexpr auto kPatience = std::chrono::seconds(1);  // Drivers take a tenth of it.
   const auto end = std::chrono::steady_clock::now() + kPatience;
   while (loading > loading_here && std::chrono::steady_clock::now() < end)
     std::this_thread::sleep_for(std::chrono::milliseconds(1));

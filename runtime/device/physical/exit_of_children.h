@@ -4,7 +4,7 @@
 namespace rooftile {
 
 /// Exists while a thread loads drivers or opens a device. Forks of other threads wait for its end,
-/// for ten seconds at most. A child that is forked meanwhile, or before the function below was
+/// for a second at most. A child that is forked meanwhile, or before the function below was
 /// called, skips all exit handlers of its parent: the loader's would wait for a lock that this
 /// thread holds and that no thread unlocks in the child. Thread-safe. The library stays loaded.
 class LoadingDrivers {
