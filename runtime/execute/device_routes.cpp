@@ -46,9 +46,7 @@ bool DeviceTier::is_long(const Problem& p) const {
 
 std::optional<Problem> DeviceTier::dividable(const Problem& p) const {
   if (!is_long(p) || is_grouped(p)) return std::nullopt;
-  Types types = p.types;
-  types.c = sum_type({.a = types.a});
-  types.f16_sums = false;
+  const Types types = sums_signature(signature_of(p)).types;
   const Problem plain = problem_before_pass(p, quantized(types) ? Types{} : types);
   if (signature_of(plain) == signature_of(p)) return std::nullopt;
   return plain;

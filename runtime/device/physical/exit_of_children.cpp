@@ -17,8 +17,8 @@ namespace {
 
 std::atomic<pid_t> opened_by = 0;
 std::atomic<bool> may_load = false;  // Drivers may be loaded, and this library stays loaded.
-std::atomic<int> loading = 0;        // Threads that load drivers.
-thread_local int loading_here = 0;   // Of these, this thread.
+std::atomic<int> loading = 0;        // Scopes in which threads load drivers.
+thread_local int loading_here = 0;   // How many of them are on this thread.
 
 void end(int status, void*) {
   std::fflush(nullptr);
