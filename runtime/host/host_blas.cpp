@@ -196,8 +196,15 @@ void HostBlas::sgemm(const PlainProduct& p, const float* a, const float* b, floa
   std::optional<OneThread<Symbols>> one;
   if (threads == HostThreads::kOne && symbols_->has_threads()) one.emplace(*symbols_);
   // BLAS is column-major, so A and B are swapped.
-  multiply(symbols_->single, ColumnMajorGemm<float>{.trans_a = trans_letter(p.trans_b),
-                                                    .trans_b = trans_letter(p.trans_a),
+  const char trans_a = trans_letter(p.trans_a), trans_b = trans_letter(p.trans_b);
+  if (p.m != 1 && p.n != 1) {
+    // What repeated calls pay: nothing is copied on the way.
+    symbols_->single.gemm(&trans_b, &trans_a, &p.n, &p.m, &p.k, &p.alpha, b, &p.ldb, a, &p.lda,
+                          &p.beta, c, &p.ldc, 1, 1);
+    return;
+  }
+  multiply(symbols_->single, ColumnMajorGemm<float>{.trans_a = trans_b,
+                                                    .trans_b = trans_a,
                                                     .m = p.n,
                                                     .n = p.m,
                                                     .k = p.k,
