@@ -1,16 +1,18 @@
 #!/usr/bin/env python3
 """Checks the documentation: links, and the files, folders and pages that it and the sources name,
-exist; each page in docs/ is short and in the index; each folder of the table of layers has a README.md.
+exist; each page in docs/ is short and in the index; each folder of the table of layers has a README.md;
+the tests that tests/README.md names are tests of the build.
 
-    test_docs.py SOURCE_DIR
+    test_docs.py SOURCE_DIR [BINARY_DIR]    # BINARY_DIR: of a build that has all tests
     test_docs.py --installed FOLDER    # only the links, of pages that lie outside of the source tree
 """
+import fnmatch
 import pathlib
 import re
 import subprocess
 import sys
 
-SOURCE = pathlib.Path(sys.argv[-1])
+SOURCE = pathlib.Path(sys.argv[2] if sys.argv[1] == "--installed" else sys.argv[1])
 ARCHITECTURE = SOURCE / "docs" / "architecture.md"
 MOST_WORDS = 1100
 PAGES = sorted(p for p in SOURCE.rglob("*.md") if not re.match(r"build|\.", p.relative_to(SOURCE).parts[0]))
@@ -64,6 +66,18 @@ def words(page):
     return len(re.findall(r"\S*\w\S*", text))
 
 
+def missing_tests():
+    """Yields an error for each test in the last table of tests/README.md that ctest does not know."""
+    known = subprocess.run(["ctest", "--test-dir", sys.argv[2], "-N"], capture_output=True, text=True, check=True).stdout
+    if "_NOT_BUILT" in known:  # With the label unit alone, the other programs are not there to be asked.
+        return
+    known = re.findall(r"^ +Test +#\d+: (.+)$", known, re.MULTILINE)
+    rows = re.findall(r"^\|.*\| (.*) \|$", (SOURCE / "tests" / "README.md").read_text().split("| README | check |")[1], re.MULTILINE)
+    for name in re.findall(r"`([\w/-]+\.[\w*]+)`", "\n".join(rows)):
+        if not FILE.fullmatch(name) and not any(fnmatch.fnmatch(test, name) for test in known):
+            yield f"tests/README.md names the test {name}, which does not exist"
+
+
 def main():
     tracked = subprocess.run(["git", "-C", SOURCE, "ls-files"], capture_output=True, text=True).stdout.split()
     files = tracked or [str(p.relative_to(SOURCE)) for p in SOURCE.rglob("*")]
@@ -89,6 +103,7 @@ def main():
               if layer != "include/rooftile" and not (SOURCE / layer / "README.md").exists()]
     if "runtime/device" not in layers:
         wrong.append("docs/architecture.md has no row of runtime/device: the table of layers is not read as it is meant")
+    wrong += missing_tests() if len(sys.argv) > 2 else []
     readme = (SOURCE / "README.md").read_text().count("\n")
     if readme >= 120:
         wrong.append(f"README.md has {readme} lines; it must have fewer than 120")
@@ -102,4 +117,4 @@ def check_installed():
     sys.exit("\n".join(wrong) or 0 if PAGES else f"no page is installed in {SOURCE}")
 
 
-check_installed() if "--installed" in sys.argv else main()
+check_installed() if sys.argv[1] == "--installed" else main()
