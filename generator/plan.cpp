@@ -150,11 +150,58 @@ EpiloguePushConstants epilogue_of(const Problem& p, const Placement& at, std::in
           .clamp_high = p.epilogue.high};
 }
 
+/// The grid's dimensions along n and along m.
+struct GridDimensions {
+  std::size_t x, y;
+};
+GridDimensions grid_dimensions(const Variant& v) {
+  return v.raster == Raster::kColumn ? GridDimensions{1, 0} : GridDimensions{0, 1};
+}
+
 /// What gemm steps write: C, or the partial sums of a split-K GEMM.
 struct Target {
   std::int64_t base, stride, ld;
   float alpha, beta;
 };
+
+/// What one dispatch computes of the products.
+struct Block {
+  Range products, rows, columns, depth;  ///< Depth: in steps of kernel_depth().
+};
+
+GemmStep gemm_step(const Variant& v, const Problem& p, const Placement& placement, const Walk& a,
+                   const Walk& b, const Target& target, const Block& block) {
+  const auto& [products, rows, columns, depth] = block;
+  const bool whole_depth = depth.size == kernel_depth(v, p.k);
+  GemmStep step{
+      .groups = {1, 1, word(divide_up(products.size, v.tile_batch) * k_slices_of(v, p.k))},
+      .push_constants = {.m = word(rows.size),
+                         .n = word(columns.size),
+                         .depth = word(depth.size),
+                         .lda = word(a.ld),
+                         .ldb = word(b.ld),
+                         .ldc = word(target.ld),
+                         .alpha = target.alpha,
+                         .beta = depth.begin > 0 ? 1.0f : target.beta,
+                         .base_a = word(a.base + products.begin * a.stride + rows.begin * a.line +
+                                        depth.begin * a.step),
+                         .base_b = word(b.base + products.begin * b.stride +
+                                        columns.begin * b.line + depth.begin * b.step),
+                         .base_c = word(target.base + rows.begin * target.ld + columns.begin),
+                         .stride_a = word(a.stride),
+                         .stride_b = word(b.stride),
+                         .stride_c = word(target.stride),
+                         .step_a = word(a.step),
+                         .step_b = word(b.step),
+                         .batch = word(products.size),
+                         .split_depth = word(whole_depth ? split_depth(v, p.k) : depth.size)},
+      .epilogue = epilogue_of(p, placement, products.begin, rows.begin, columns.begin),
+      .adds = depth.begin > 0 && rows.begin == 0 && columns.begin == 0};
+  const auto [x, y] = grid_dimensions(v);
+  step.groups[x] = word(divide_up(columns.size, v.tile_n));
+  step.groups[y] = word(divide_up(rows.size, v.tile_m));
+  return step;
+}
 
 void add_reduce_step(GemmPlan& plan, const DeviceLimits& limits, const Problem& p,
                      const Placement& placement, Range products, std::int64_t parts,
@@ -205,7 +252,7 @@ GemmPlan plan_gemm(const Variant& v, const DeviceLimits& limits, const Problem& 
   if (reduced) plan.part_elements = stored * q.batch * q.m * ld_partial;
   plan.clear_parts = atomic;
 
-  const int x = v.raster == Raster::kColumn ? 1 : 0, y = 1 - x;  // grid dimensions along n and m
+  const auto [x, y] = grid_dimensions(v);
   const double flops_per_element = 2.0 * static_cast<double>(q.k);
   const double flops_per_product =
       flops_per_element * static_cast<double>(q.m) * static_cast<double>(q.n);
@@ -226,41 +273,13 @@ GemmPlan plan_gemm(const Variant& v, const DeviceLimits& limits, const Problem& 
     const std::int64_t rows = longest_range(product_flops * static_cast<double>(q.n), max_flops,
                                             q.m, v.tile_m, limits.max_workgroup_count[y]);
     for (const Range& depth : depths) {
-      bool adds = depth.begin > 0;
       for (const Range& m_range : ranges(q.m, v.tile_m, rows)) {
         const std::int64_t columns =
             longest_range(product_flops * static_cast<double>(m_range.size), max_flops, q.n,
                           v.tile_n, limits.max_workgroup_count[x]);
         for (const Range& n_range : ranges(q.n, v.tile_n, columns)) {
-          GemmStep step{
-              .groups = {1, 1, word(divide_up(products.size, v.tile_batch) * parts)},
-              .push_constants = {.m = word(m_range.size),
-                                 .n = word(n_range.size),
-                                 .depth = word(depth.size),
-                                 .lda = word(a.ld),
-                                 .ldb = word(b.ld),
-                                 .ldc = word(target.ld),
-                                 .alpha = target.alpha,
-                                 .beta = depth.begin > 0 ? 1.0f : target.beta,
-                                 .base_a = word(a.base + products.begin * a.stride +
-                                                m_range.begin * a.line + depth.begin * a.step),
-                                 .base_b = word(b.base + products.begin * b.stride +
-                                                n_range.begin * b.line + depth.begin * b.step),
-                                 .base_c =
-                                     word(target.base + m_range.begin * target.ld + n_range.begin),
-                                 .stride_a = word(a.stride),
-                                 .stride_b = word(b.stride),
-                                 .stride_c = word(target.stride),
-                                 .step_a = word(a.step),
-                                 .step_b = word(b.step),
-                                 .batch = word(products.size),
-                                 .split_depth =
-                                     word(depths.size() > 1 ? depth.size : split_depth(v, q.k))},
-              .epilogue = epilogue_of(q, placement, products.begin, m_range.begin, n_range.begin),
-              .adds = std::exchange(adds, false)};
-          step.groups[x] = word(divide_up(n_range.size, v.tile_n));
-          step.groups[y] = word(divide_up(m_range.size, v.tile_m));
-          plan.gemms.push_back(step);
+          plan.gemms.push_back(
+              gemm_step(v, q, placement, a, b, target, {products, m_range, n_range, depth}));
         }
       }
     }
@@ -290,7 +309,7 @@ GemmPlan plan_grouped(const Variant& v, const DeviceLimits& limits, const Proble
   // rows.
   const std::int64_t panel = v.packed_a == Packed::kYes ? v.tile_m * a.line : 0;
   const std::int64_t line = v.packed_a == Packed::kYes ? 0 : a.line;
-  const int x = v.raster == Raster::kColumn ? 1 : 0, y = 1 - x;  // grid dimensions along n and m
+  const auto [x, y] = grid_dimensions(v);
   const double flops_per_row = 2.0 * static_cast<double>(q.k) * static_cast<double>(q.n);
   const std::int64_t rows = longest_range(flops_per_row, max_flops, tiles * v.tile_m, v.tile_m,
                                           limits.max_workgroup_count[y]);
