@@ -111,7 +111,8 @@ void take_turn(Measurer& measurer, Contestant& contestant) try {
     measurer.clocks().raise();
     return contestant.ns.push_back(contestant.ggml->rounds->next_ns());
   }
-  contestant.ns.push_back(turn_ns(measurer, contestant.kernel, contestant.problem, kRotatedBytes));
+  contestant.ns.push_back(
+      ns_of(one_turn(measurer, contestant.kernel, contestant.problem, kRotatedBytes)));
 } catch (const Error& error) {
   contestant.failure = error.what();
 }

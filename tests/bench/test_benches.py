@@ -1,6 +1,7 @@
 """Runs every bench once on small problems: each contestant takes part, and none is skipped for a reason other than a
 limit. No time is judged."""
 import csv
+import lzma
 import os
 import pathlib
 import re
@@ -120,6 +121,44 @@ def test_bench_weights_compares_every_format(tmp_path):
     rows = [line.split(",") for line in (tmp_path / "weights.csv").read_text().splitlines()[1:]]
     assert [row[0] for row in rows] == ["f32", "f32xq4_k", "f32xq8_0", "f32xq8_0"], text
     assert all(float(row[6]) > 0 and float(row[9]) > 0 for row in rows), text
+
+
+TILES = "family=register tile_m=8 tile_n=16 reg_m=4 reg_n=4 unroll_k=4 vector_width_a=4 vector_width_b=4"
+
+
+@pytest.mark.parametrize("jobs", [0, 2])
+def test_bench_kernels_answers_what_it_can(tmp_path, jobs):
+    (tmp_path / "some.csv").write_text(
+        "experiment,m,n,k,trans_a,trans_b,batch,type,baseline,variant,expected,seconds,hypothesis\n"
+        f"illegal,33,17,65,0,1,1,f32,{TILES},tile_m=4096,0.5,0.1,A tile that no device has.\n"
+        f"steps,33,17,65,0,1,1,f32,{TILES},unroll_k=8,1,0.1,\"Longer steps\", or not.\n,17,33,65,1,0,2,,,unroll_k=8,,,\n")
+    text = run(tmp_path, "bench_kernels", "some.csv", "--csv", "answers.csv", "--jobs", jobs)
+    assert '"Longer steps", or not.' in text
+    with open(tmp_path / "answers.csv", newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert [(row["experiment"], row["problem"]) for row in rows] == [
+        ("illegal", "33x17x65 nt"), ("steps", "33x17x65 nt"), ("steps", "17x33x65 tn batch 2")], text
+    assert "is illegal here" in rows[0]["failure"] and not rows[0]["ratio"]
+    for row in rows[1:]:
+        assert float(row["ratio_low"]) <= float(row["ratio"]) <= float(row["ratio_high"]) and int(row["rounds"]) >= 6
+        assert float(row["baseline_ns"]) > 0 < float(row["variant_ns"]) and not row["failure"]
+        assert row["verdict"] in ("faster", "slower", "equal")
+
+
+def test_bench_kernels_compares_the_first_choices_of_a_problem(tmp_path):
+    text = run(tmp_path, "bench_kernels", "--m", 33, "--n", 17, "--k", 65, "--kernel", TILES, "--priors", 2, "--seconds", 0.05)
+    assert len(re.findall(r"^kernel \d: 33x17x65 nn\n  register 8x16 .* -> .*\n  [\d.]+ -> [\d.]+ us", text, re.MULTILINE)) == 2, text
+
+
+def test_the_experiments_are_legal_on_an_h100(tmp_path):
+    with lzma.open(BENCH_SOURCES / "results" / "nvidia-h100.db.xz") as packed:
+        (tmp_path / "h100.db").write_bytes(packed.read())
+    files = sorted((BENCH_SOURCES / "experiments").glob("*.csv"))
+    for file in files:
+        text = run(tmp_path, "bench_kernels", "--check", "h100.db", file)
+        found = re.fullmatch(r"NVIDIA H100 80GB HBM3: (\d+) of (\d+) are legal\n", text)
+        assert found and found[1] == found[2] != "0", (file, text)
+    assert len(files) >= 3
 
 
 def test_bench_budget_compares_every_problem_of_both(databases):

@@ -13,7 +13,8 @@ fail() {
 
 mkdir "$scratch/bin"
 cp "$source_dir/scripts/gpu-run" "$scratch/"
-for program in rooftile bench_gemm bench_dispatch bench_weights certify_test; do
+cp -r "$source_dir/bench/experiments" "$scratch/"
+for program in rooftile bench_gemm bench_dispatch bench_kernels bench_weights certify_test; do
   cat >"$scratch/bin/$program" <<'PROGRAM'
 #!/usr/bin/env bash
 echo "${0##*/} $*" >>"${0%/*}/calls"
@@ -57,6 +58,9 @@ rm "$scratch/bin/fails"
 run 0 --seconds 100000
 tar -tzf "$scratch/gpu-results.tar.gz" >"$scratch/listed"  # No pipe: tar fails where grep -q ends before it.
 grep -q '^gpu-results/report-text.log$' "$scratch/listed" || fail "the archive lacks a log"
+for file in "$source_dir"/bench/experiments/*.csv; do
+  grep -q "experiments/${file##*/} --csv" < <(calls) || fail "the experiments of ${file##*/} are not in the run"
+done
 again=$(calls | sort | uniq -d)
 [ "$again" = "$(calls | grep -- '--problems 40' | sort -u)" ] || fail "repeated although they ended: $again"
 grep -q -- '--baseline cublas --baseline clblast --csv' < <(calls) || fail "the vendors' libraries are not in the run"

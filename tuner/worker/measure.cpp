@@ -43,12 +43,25 @@ Measurer::Measurer(std::shared_ptr<Device> device, std::shared_ptr<FreeProcessor
       operands_(device_) {}
 Measurer::~Measurer() = default;
 
-Measurer::Built& Measurer::build(const Variant& variant, const Signature& signature) {
+Measurer::Built& Measurer::slot(const Variant& variant, const Signature& signature) {
   Built& built = built_[to_string(variant) + " " + to_string(signature)];
   built.used = ++requests_;
   if (built_.size() > kMostBuilt)
     built_.erase(
         std::ranges::min_element(built_, {}, [](const auto& entry) { return entry.second.used; }));
+  return built;
+}
+
+void Measurer::adopt(std::unique_ptr<Kernel> kernel, const Signature& signature,
+                     double compile_ns) {
+  Built& built = slot(kernel->variant(), signature);
+  built.statistics = all_statistics(kernel->executables());
+  built.kernel = std::move(kernel);
+  built.compile_ns = compile_ns;
+}
+
+Measurer::Built& Measurer::build(const Variant& variant, const Signature& signature) {
+  Built& built = slot(variant, signature);
   if (built.kernel == nullptr) {
     const double start = now_ns();
     built.kernel = std::make_unique<Kernel>(device_, variant, signature, cache_);

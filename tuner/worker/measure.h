@@ -84,6 +84,8 @@ class Measurer {
   /// the wall time in ns. On a software device, whose driver compiles at the first dispatch, a
   /// small problem is computed; on others nothing runs, because another process may be measuring.
   double compile(const Variant& variant, const Signature& signature);
+  /// Takes a kernel of this device that another thread has compiled; time() then compiles nothing.
+  void adopt(std::unique_ptr<Kernel> kernel, const Signature& signature, double compile_ns);
   Certificate certify(const Variant& variant, const Signature& signature);
   /// Requires a device opened with CounterQueries::kOn. Packing is not counted; neither kernel nor
   /// operands are kept. Additional error: kUnsupported (Device::count).
@@ -108,6 +110,7 @@ class Measurer {
   Reading timed_call(Built& built, const GemmPlan& plan, const Operands& operands,
                      const Workspace& workspace);
   TimeReply time_now(const TimeRequest& request);
+  Built& slot(const Variant& variant, const Signature& signature);
   Built& build(const Variant& variant, const Signature& signature);
   /// Kernel::plan, or Kernel::plan_grouped for the typical sizes of a grouped problem, whose
   /// operands are prepared.
