@@ -41,25 +41,30 @@ std::string bound_text(double x) {
   return fmt::format("{:.3g}", std::stod(text));
 }
 
-/// Quantisation error: largest and root mean square difference to the weights.
+/// Prints the largest difference to the weights, of values that are computed in float32 or in
+/// float64, and the root mean square of the latter.
 void print_error(const Problem& p, const QuantizedMatrix& matrix, const std::vector<float>& weights,
                  std::int64_t row_stride, std::int64_t step_stride) {
-  double largest = 0, squares = 0, size = 0;
-  std::vector<float> row(static_cast<std::size_t>(p.k));
+  double largest = 0, squares = 0, weights_squares = 0;
+  std::vector<float> single(static_cast<std::size_t>(p.k));
+  std::vector<double> row(single.size());
   for (std::int64_t j = 0; j < p.n; ++j) {
+    dequantize(p, matrix.operand(), j, j + 1, single.data(), p.k);
     dequantize(p, matrix.operand(), j, j + 1, row.data(), p.k);
-    for (std::int64_t step = 0; step < p.k; ++step) {
-      const double weight = static_cast<double>(
-          weights[static_cast<std::size_t>(j * row_stride + step * step_stride)]);
-      const double error =
-          std::abs(static_cast<double>(row[static_cast<std::size_t>(step)]) - weight);
-      largest = std::max(largest, error);
+    for (std::size_t step = 0; step < row.size(); ++step) {
+      const double weight = static_cast<double>(weights[static_cast<std::size_t>(
+          j * row_stride + static_cast<std::int64_t>(step) * step_stride)]);
+      const double error = row[step] - weight;
+      largest = std::max(
+          {largest, std::abs(error), std::abs(static_cast<double>(single[step]) - weight)});
       squares += error * error;
-      size += weight * weight;
+      weights_squares += weight * weight;
     }
   }
-  fmt::print("error: {} at most, {:.3g} of the weights' size\n", bound_text(largest),
-             size > 0 ? std::sqrt(squares / size) : 0.0);
+  const auto count = static_cast<double>(weights.size());
+  fmt::print("error: at most {}; root mean square {:.3g}, {:.3g} % of the weights'\n",
+             bound_text(largest), std::sqrt(squares / count),
+             weights_squares > 0 ? 100 * std::sqrt(squares / weights_squares) : 0.0);
 }
 
 void write_gguf(const std::string& prefix, const Problem& p, const QuantizedMatrix& matrix) {

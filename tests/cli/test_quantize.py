@@ -47,8 +47,10 @@ def test_weights_come_back_within_half_a_step(rooftile, bits, block, dtype, zero
                        "--type", dtype)
     assert load(rooftile, "scales").dtype == {"f32": np.float32, "f16": np.float16}[dtype]
     back = dequantized(rooftile, bits, block, zero_points)
-    printed = float(re.search("error: (.*) at most", run.stdout)[1])
-    assert np.abs(back - w.T).max() <= printed * (1 + 2.0**-22), "float32 rounds a difference and a product"
+    largest, mean, percent = map(float, re.search("error: at most (.*); root mean square (.*), (.*) % of the weights'", run.stdout).groups())
+    assert np.abs(back - w.T).max() <= largest
+    error, size = (np.sqrt(np.square(x, dtype=np.float64).mean()) for x in (back - w.T, w))
+    assert abs(mean - error) <= 0.005 * error and abs(percent - 100 * error / size) <= 0.5 * error / size, "three digits"
     steps = np.repeat(np.abs(load(rooftile, "scales").astype(np.float64)), block, axis=1)[:, :K]
     # The error is at most half a step, or a whole step at the ends of the range without zero points or with rounded
     # ones. float16 scales are rounded as well, which changes large values most.
@@ -56,6 +58,16 @@ def test_weights_come_back_within_half_a_step(rooftile, bits, block, dtype, zero
     limit = (0.5 if zero_points == "float" else 1) + rounding
     assert (np.abs(back - w.T) <= limit * steps + 1e-12).all()
     assert (back[4, :16] == 0).all() or zero_points == "float"
+
+
+@pytest.mark.parametrize("weight", [0.3, -0.1, 1e-7, 65504 / 3, 1e30])
+@pytest.mark.parametrize("zero_points", ["none", "packed", "float"])
+def test_the_printed_error_counts_what_float32_rounds(rooftile, weight, zero_points):
+    """Float32 takes the product of a step and its scale for the weight itself."""
+    w = np.full((K, N), weight, np.float32)
+    np.save(rooftile.folder / "w.npy", w)
+    said = rooftile.run("quantize", "w.npy", "-o", "q", "--zero-points", zero_points).stdout
+    assert np.abs(dequantized(rooftile, 4, 32, zero_points) - w.T).max() <= float(re.search("error: at most (.*);", said)[1]), said
 
 
 @pytest.mark.parametrize("order", "CF")
