@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cmath>
+#include <filesystem>
 #include <string>
 
 #include "cli/command.h"
@@ -82,6 +83,10 @@ void write_gguf(const std::string& prefix, const Problem& p, const QuantizedMatr
 
 int quantize_file(const QuantizeArguments& arguments) {
   const Types types = types_of(arguments);
+  std::error_code ignored;
+  if (std::filesystem::is_directory(arguments.output, ignored))
+    fail(ErrorCode::kIo, "cannot write {}: it is a folder; name how the files in it shall begin",
+         arguments.output);
   MatrixFile file(arguments.weights, "the matrix of weights");
   const Extent extent = file.extent(arguments.trans);
   const Problem p =

@@ -147,6 +147,14 @@ def test_wrong_options(rooftile, arguments, says):
     assert not list(rooftile.folder.glob("q.*"))
 
 
+def test_a_folder_gets_no_files_without_a_name(rooftile):
+    weights(rooftile)
+    for arguments in ([], ["--format", "q8_0"]):
+        for name in (".", "./"):
+            rooftile.refuses("quantize", "w.npy", "-o", name, *arguments, says=f"cannot write {name}: it is a folder")
+    assert [path.name for path in rooftile.folder.iterdir()] == ["w.npy"]
+
+
 def test_unusable_weights(rooftile):
     w = weights(rooftile)
     w[7, 5] = np.nan
