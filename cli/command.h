@@ -81,10 +81,6 @@ void leave_signals_to_program();
 /// ends the process as above. SIGINT is answered on stderr.
 const std::atomic<bool>& stop_on_signals();
 
-class Context;
-/// Throws kUnsupported when --device is given and the context has no tuned device.
-void refuse_missing_device(const Globals& globals, const Context& context);
-
 /// Devices of the database that --device selects. Throws kUnsupported when it selects none of them.
 std::vector<DeviceRecord> selected_records(const Globals& globals, const Store& store);
 

@@ -110,11 +110,6 @@ Problem ProblemOptions::problem() const {
   return p;
 }
 
-void refuse_missing_device(const Globals& globals, const Context& context) {
-  if (!globals.device.empty() && context.device_name().empty())
-    fail(ErrorCode::kUnsupported, "{}", context.note());
-}
-
 std::vector<DeviceRecord> selected_records(const Globals& globals, const Store& store) {
   std::vector<DeviceRecord> devices = store.devices();
   const std::size_t all = devices.size();

@@ -79,10 +79,11 @@ int explain(const Globals& globals, const ExplainArguments& arguments) {
             .type = parse_data_type(sizes.type)};
   else if (!arguments.table)
     product = sizes.problem();
-  const Context context(
-      {.database = globals.db, .device = globals.device, .tier = asked_for(tier)});
   // The explanation of a call that is forced to the device says which one is missing.
-  if (tier != TierChoice::kDevice) refuse_missing_device(globals, context);
+  const Context context({.database = globals.db,
+                         .device = globals.device,
+                         .needs_device = !globals.device.empty() && tier != TierChoice::kDevice,
+                         .tier = asked_for(tier)});
   if (arguments.table) return print(explain_table(context, where), arguments.json);
   return operation
              ? print(explain_operation(context, work, where), arguments.json)

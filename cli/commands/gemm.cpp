@@ -124,11 +124,11 @@ int multiply(const Globals& globals, const GemmArguments& arguments) {
   // All calls run on the predicted tier, so that their times are comparable.
   Context context({.database = globals.db,
                    .device = globals.device,
+                   // A call that is forced to the device says itself which one is missing.
+                   .needs_device = !globals.device.empty() && tier != TierChoice::kDevice,
                    .tier = asked_for(tier),
                    .measure_calls = MeasureCalls::kNo,
                    .while_compiling = WhileCompiling::kWait});
-  // A call that is forced to the device says itself which one is missing.
-  if (tier != TierChoice::kDevice) refuse_missing_device(globals, context);
   const GemmCall call = {.problem = product.problem,
                          .a = product.a.data(),
                          .b = product.b.data(),

@@ -35,18 +35,15 @@ Deterministic deterministic_from_environment() {
                                                              : Deterministic::kNo;
 }
 
-/// Reports a database or a device that was named but does not exist. Calls succeed without them, so
-/// a misspelt name would otherwise show only in the time of calls.
-void warn_of_missing(const TunedData& data, TierChoice tier, bool database_is_named,
-                     bool device_is_named) {
-  const bool missing = data.missing == TunedData::Missing::kDatabase
-                           ? database_is_named || device_is_named
-                           : data.missing == TunedData::Missing::kDevice && device_is_named;
-  if (missing)
-    log_warning_once(data.note,
-                     fmt::format("{}; this context computes {}", data.note,
-                                 tier == TierChoice::kDevice ? "with kernels that are not tuned"
-                                                             : "on the host"));
+/// Reports a database or a device that was named but does not exist, and a database that is locked.
+/// Calls succeed without them, so a misspelt name would otherwise show only in the time of calls.
+void warn_of_missing(const TunedData& data, bool database_is_named, bool device_is_named) {
+  const bool is_default =
+      data.missing == TunedData::Missing::kDatabase && !database_is_named && !device_is_named;
+  const bool none_is_tuned = data.missing == TunedData::Missing::kDevice && !device_is_named;
+  if (data.note.empty() || is_default || none_is_tuned) return;
+  log_warning_once(data.note,
+                   data.note + "; calls compute on the host unless they force the device");
 }
 
 /// Loads the machine's BLAS on another thread, because that takes about as long as reading the
@@ -288,8 +285,8 @@ Context::Context(const ContextOptions& options) : impl_(std::make_unique<Impl>()
   impl_->data = load_tuned_data(database, wanted_device, impl_->deterministic,
                                 options.adopted != nullptr ? &options.adopted->profile() : nullptr);
   TunedData& data = impl_->data;
-  warn_of_missing(data, impl_->tier,
-                  !options.database.empty() || !environment("ROOFTILE_DB").empty(),
+  if (options.needs_device && !data.ranking) fail(ErrorCode::kUnsupported, "{}", data.note);
+  warn_of_missing(data, !options.database.empty() || !environment("ROOFTILE_DB").empty(),
                   !wanted_device.empty());
   const bool counts = options.log_untuned ? *options.log_untuned == LogUntuned::kYes
                                           : environment_switch("ROOFTILE_LOG_UNTUNED", true);

@@ -11,7 +11,6 @@
 #include "generator/version.h"
 #include "runtime/device/physical/device_order.h"
 #include "runtime/model/gpu/gpu_generation.h"
-#include "runtime/support/log.h"
 #include "runtime/tuned/wanted_device.h"
 
 namespace rooftile {
@@ -176,7 +175,6 @@ TunedData load_tuned_data(const std::filesystem::path& database, const std::stri
   add_kernels(data, reader, *best, std::move(best_kernels));
   return data;
 } catch (const DatabaseLocked& locked) {
-  log_warning(fmt::format("{}; this context computes on the host", locked.what()));
   return {.note = locked.what()};
 }
 

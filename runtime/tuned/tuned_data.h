@@ -45,8 +45,7 @@ struct TunedData {
 inline constexpr int kDatabasePatienceMs = 1000;
 
 /// `wanted_device` is a substring of a name or UUID, or "". If `only` is not null, nothing of other
-/// devices is loaded. Throws kDatabase. A missing or locked file gives a note instead; a locked
-/// file is also reported on stderr.
+/// devices is loaded. Throws kDatabase. A missing or locked file gives a note instead.
 TunedData load_tuned_data(const std::filesystem::path& database, const std::string& wanted_device,
                           Deterministic deterministic, const DeviceProfile* only = nullptr);
 

@@ -132,7 +132,7 @@ def test_one_cause_has_one_exit_code(prepared, cause, command):
     before = sorted(path.name for path in prepared.folder.iterdir())
     run = prepared.run(*OPTIONS.get(cause, []), *command, code=code)
     assert run.stderr.startswith("rooftile: "), run.stderr
-    assert re.search(says, run.stderr), f"{run.stderr!r} does not say {says!r}"
+    assert len(re.findall(says, run.stderr)) == 1, f"{run.stderr!r} does not say {says!r} once"
     # CLI11's own wording must not appear.
     for raw in ("required", "excludes", "not expected", "Could not convert", "not in range", "Run with --help"):
         assert raw not in run.stderr, run.stderr

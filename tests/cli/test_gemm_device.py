@@ -11,7 +11,7 @@ from test_gemm import matrices
 def test_forced_device_without_tuning_computes_on_it(rooftile):
     a, b, _ = matrices(rooftile)
     run = rooftile.run("gemm", "a.npy", "b.npy", "-o", "c.npy", "--tier", "device")
-    assert "device in" in run.stdout and "run `rooftile tune`; this context computes with kernels that are not tuned" in run.stderr
+    assert "device in" in run.stdout and "run `rooftile tune`; calls compute on the host unless they force the device" in run.stderr
     np.testing.assert_allclose(np.load(rooftile.folder / "c.npy"), a @ b, rtol=1e-4)
 
 

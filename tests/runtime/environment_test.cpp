@@ -67,7 +67,7 @@ TEST_F(MissingNames, AMissingNamedDatabaseIsReportedOnce) {
   const std::string file = (folder_ / "none.db").string();
   const std::string said = said_by_opening({.database = file});
   EXPECT_THAT(said, HasSubstr("no tuning database at " + file));
-  EXPECT_THAT(said, HasSubstr("this context computes on the host\n"));
+  EXPECT_THAT(said, HasSubstr("calls compute on the host unless they force the device\n"));
   EXPECT_EQ(std::ranges::count(said, '\n'), 1) << said;
   const ScopedEnvironment other("ROOFTILE_DB", (folder_ / "other.db").string());
   EXPECT_THAT(said_by_opening({}), HasSubstr("no tuning database at"));

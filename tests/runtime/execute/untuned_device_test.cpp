@@ -111,7 +111,7 @@ TEST_F(UntunedDevice, IsSaidWhereTheNamedDatabaseIsMissing) {
   ContextOptions forced = options();
   forced.tier = TierChoice::kDevice;
   EXPECT_THAT(said_by([&] { const Context context(forced); }),
-              HasSubstr("this context computes with kernels that are not tuned"));
+              HasSubstr("calls compute on the host unless they force the device"));
 }
 
 }  // namespace
