@@ -147,5 +147,6 @@ def explain(a: Any, b: Any, **options: Any) -> Decision:
 
 
 def last_decision() -> Decision:
-    """How this thread's last product was answered. Errors: Error where it failed, or there was none."""
+    """How this thread's last product of arrays in the processor's memory was answered. Errors: Error where it failed, or there was
+    none."""
     return default_session().last_decision()

@@ -199,8 +199,18 @@ class Session(NotCopied):
             self._plain = PlainProducts(self._library, self.context, numpy_module())
         return self._plain
 
+    def _prepared(self, prepare: Callable[..., Any], *arguments: Any) -> Any:
+        """What a product is run with. Where it is refused here, last_decision does not go on telling of the product before it."""
+        try:
+            return prepare(*arguments)
+        except BaseException:
+            self._library.rooftile_sgemm(self.context, None)
+            raise
+
     def _run(self, call: Call, function: str, *arguments: _abi.Structure) -> Any:
-        if call.args.batch == 0:  # nothing to compute
+        if call.args.batch == 0:  # nothing to compute, which last_decision tells
+            nothing = _abi.SgemmArgs(lda=1, ldb=1, ldc=1)
+            check(self._library, self._library.rooftile_sgemm(self.context, ctypes.addressof(nothing)))
             return call.finish()
         own = threading.get_ident()
         with _gate:
@@ -233,7 +243,7 @@ class Session(NotCopied):
             if isinstance(array, DeviceArray):
                 return resident_product(array.session, a, b, out, o)
         self._check_open()
-        call = call_of(a, b, out, o)
+        call = self._prepared(call_of, a, b, out, o)
         result = self._run(call, "rooftile_gemm", call.args)
         if plain is None:
             self.plain()
@@ -250,7 +260,7 @@ class Session(NotCopied):
             if isinstance(array, (DeviceArray, PackedExperts)):
                 return resident_grouped(array.session, a, b, rows, experts, out, status, o)
         self._check_open()
-        call, groups = grouped_call_of(a, b, rows, experts, out, status, o)
+        call, groups = self._prepared(grouped_call_of, a, b, rows, experts, out, status, o)
         return self._run(call, "rooftile_grouped_gemm", call.args, groups)
 
     def explain(self, a: Any, b: Any, **options: Any) -> Decision:
@@ -269,7 +279,8 @@ class Session(NotCopied):
         return _decision(decision)
 
     def last_decision(self) -> Decision:
-        """How this thread's last product was answered. Errors: Error where it failed, or there was none."""
+        """How this thread's last product of arrays in the processor's memory was answered. Errors: Error where it failed, or there
+        was none."""
         decision = _abi.Decision()
         check(self._library, self._library.rooftile_last_decision(self.context, ctypes.addressof(decision)))
         return _decision(decision)

@@ -41,6 +41,27 @@ def test_guard_and_decision():
         assert session.explain(large, large, c=wide, beta=2, tier="host1").tier == "host1"
 
 
+def test_the_last_decision_is_that_of_the_last_product():
+    a, b = numpy.ones((3, 5), "float32"), numpy.ones((5, 4), "float32")
+    nothing = [lambda s: s.matmul(a[:0], b), lambda s: s.matmul(a, b[:, :0]), lambda s: s.matmul(numpy.ones((0, 3, 5), "float32"), b),
+               lambda s: s.matmul_grouped(a[:0], b[None], [0]), lambda s: s.matmul_grouped(a, b[None], [0])]
+    refused = [lambda s: s.matmul(a, a), lambda s: s.matmul_grouped(a, b[None], [4]), lambda s: s.matmul(a, b, kappa=-1)]
+    with rt.Session() as session:
+        for multiply in nothing:
+            session.matmul(a, b, tier="host1")
+            assert session.last_decision()[:2] == ("host1", "forced")
+            multiply(session)
+            assert session.last_decision()[:2] == ("host", "nothing_to_do")
+        for multiply in refused:
+            session.matmul(a, b)
+            with pytest.raises(ValueError):
+                multiply(session)
+            with pytest.raises(rt.Error, match="^this thread's last call on this session failed"):
+                session.last_decision()
+        session.matmul(a[:, :0], b[:0])
+        assert session.last_decision().tier == "host", "all zeros, which somebody wrote"
+
+
 def test_defaults_of_a_session():
     with rt.Session(tier="host1", precision="exact64", deterministic=True, log_untuned=False) as session:
         session.matmul(numpy.ones((2, 2), "float32"), numpy.ones((2, 2), "float32"))
@@ -220,7 +241,7 @@ def test_packed_weights_of_another_session_or_released():
     a, weights = random.random((4, 33), dtype=numpy.float32), random.random((33, 21), dtype=numpy.float32)
     exact = a.astype(float) @ weights
     with rt.Session() as session, rt.Session() as other, session.pack(weights, rows=(4,)) as packed:
-        with pytest.raises(rt.Error, match="belongs to another context"):
+        with pytest.raises(rt.Error, match="belongs to another session"):
             other.matmul(a, packed)
         for options in ({"precision": "exact64"}, {"precision": "high"}, {"kappa": 1e6}):
             numpy.testing.assert_allclose(session.matmul(a, packed, **options), exact, rtol=1e-6)
