@@ -56,11 +56,13 @@ void validate_integers(const Problem& p) {
          name(p.types.a), longest_k);
   if (p.types.c != DataType::kI32) return;
   if (p.alpha != 0.0f && p.alpha != 1.0f)
-    fail(ErrorCode::kInvalidArgument, "alpha is {}; it is 0 or 1 when C is i32", p.alpha);
+    fail(ErrorCode::kInvalidArgument, "alpha is {}; it is 0 or 1 where the result is int32",
+         p.alpha);
   if (p.beta != 0.0f && p.beta != 1.0f)
-    fail(ErrorCode::kInvalidArgument, "beta is {}; it is 0 or 1 when C is i32", p.beta);
+    fail(ErrorCode::kInvalidArgument, "beta is {}; it is 0 or 1 where the result is int32", p.beta);
   if (any(p.epilogue))
-    fail(ErrorCode::kInvalidArgument, "an i32 C has no epilogue; C in f32, f16 or bf16 has");
+    fail(ErrorCode::kInvalidArgument,
+         "an int32 result has no epilogue; float32, float16 and bfloat16 ones have");
 }
 
 void validate_quantized(const Problem& p, Layout layout) {

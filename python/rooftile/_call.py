@@ -6,7 +6,7 @@ from typing import Any, List, NamedTuple, Optional, Tuple, Union
 from . import _abi
 from ._abi import BF16, F16, F32, I8, I32, ITEM_SIZES, RESULTS, TYPE_NAMES, U8
 from ._layout import Operand, as_stored, operand_of, place_batch
-from ._operands import operand_views
+from ._operands import array_of, operand_views
 from ._result import as_numpy_returns, new_result
 from ._shapes import Shape, broadcast, contiguous_strides, count, overlaps_itself, repeated_strides, text
 from ._views import View, of_bytes, type_of, view_of
@@ -110,10 +110,11 @@ def _type_out(given: Optional[int], a: View, like: Optional[View], quantized: bo
     return I32 if a.type in (I8, U8) else F32 if quantized else a.type
 
 
-def _result_shape(a: Shape, b: Shape) -> Tuple[Shape, Shape]:
-    """Batch and whole shape of the product of two (stacks of) matrices. Errors: ValueError."""
+def _result_shape(a: Shape, b: Shape, vector_a: bool, vector_b: bool) -> Tuple[Shape, Shape]:
+    """Batch and whole shape of the product of two (stacks of) matrices, or vectors as such. Errors: ValueError."""
     if a[-1] != b[-2]:
-        raise ValueError(f"a is {text(a)} and b is {text(b)}: the inner sizes {a[-1]} and {b[-2]} differ")
+        given_a, given_b = a[1:] if vector_a else a, b[:-1] if vector_b else b
+        raise ValueError(f"a is {text(given_a)} and b is {text(given_b)}: the inner sizes {a[-1]} and {b[-2]} differ")
     batch = broadcast(a[:-2], b[:-2])
     if batch is None:
         raise ValueError(f"a is {text(a)} and b is {text(b)}: the batches {text(a[:-2])} and {text(b[:-2])} do not fit")
@@ -129,7 +130,7 @@ class Shapes(NamedTuple):
 
 
 def _shapes(a: View, b: Shape, vector_a: bool, vector_b: bool) -> Shapes:
-    batch, whole = _result_shape(a.shape, b)
+    batch, whole = _result_shape(a.shape, b, vector_a, vector_b)
     seen = batch + (() if vector_a else whole[-2:-1]) + (() if vector_b else whole[-1:])
     return Shapes(batch, whole, seen)
 
@@ -233,8 +234,9 @@ def begin_call(a: Any, va: View, vb: Union[View, Quantized], shapes: Shapes, out
     # uint16 memory of the result holds what it is asked to be, else what the operands hold.
     held = wanted if wanted in (F16, BF16) else dtype if dtype is not None else va.type
     given = None if out is None else view_of(out, "out", held, writable=True)
-    source = None if o.c is None or o.c is out else view_of(o.c, "c", held)
-    kind = _type_out(wanted, va, given or source, isinstance(vb, Quantized))
+    like = given if given is not None or o.c is None or isinstance(o.c, (list, tuple)) else view_of(o.c, "c", held)
+    kind = _type_out(wanted, va, like, isinstance(vb, Quantized))
+    source = None if o.c is None or o.c is out else view_of(array_of(o.c, "c", kind), "c", held)
     beta = scalar_of("beta", o.beta) if o.beta is not None else 0.0 if o.c is None else 1.0
     if beta != 0 and given is None and source is None:
         raise ValueError("beta needs c, or out to read from")

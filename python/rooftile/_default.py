@@ -59,7 +59,8 @@ def matmul(a: Any, b: Any, out: Any = None, *, alpha: float = ONE, beta: Optiona
     out: where the result goes and what is returned; by rows, by columns or with any strides, also with leading axes along which
       the product is repeated. It overlaps neither a nor b. Without it the result is PyTorch's where a is, else NumPy's (a number
       for two vectors), and a memoryview where NumPy is not installed.
-    c: repeated to the shape of the result and added with the factor beta (default 1); without c, a beta other than 0 reads out.
+    c: repeated to the shape of the result and added with the factor beta (default 1); without c, a beta other than 0 reads out. It,
+      bias and what an Epilogue has may be lists of numbers, too.
     bias: n (or 1 x n) values added to each row, or m x 1. epilogue: "relu", "gelu_erf", "gelu_tanh", "silu" or an Epilogue.
     dtype_out: default: that of out or c, else of a; int32 for 8-bit integers, whose sums are exact; float32 beside Quantized.
     tier: "auto", "device", "host", "host1", "host64". precision: "relaxed", "standard", "high", "exact64". kappa: condition number

@@ -6,7 +6,7 @@ from . import _abi
 from ._call import Call, Options, Shapes, begin_call, dtype_of, place_quantized, place_result, single_out
 from ._layout import Operand, as_stored, operand_of, place_batch
 from ._library import check, library
-from ._operands import check_types, operand_views
+from ._operands import check_types, operand_views, values_of
 from ._resident import begin_resident, on_device, operands_on_device, set_epilogue, set_operand, set_operand_b
 from ._shapes import Shape, size_of, sizes_of, text
 from ._views import View, view_of
@@ -87,7 +87,8 @@ def grouped_call_of(a: Any, b: Any, rows: Any, experts: Any, out: Any, status: A
     if status is not None:
         raise TypeError(f"status is a {type(status).__name__}; it is a DeviceArray")
     if isinstance(b, (Packed, PackedExperts)):
-        raise TypeError(f"b is {type(b).__name__}; matmul_grouped of arrays in the processor's memory takes arrays and Quantized")
+        raise TypeError(f"b is {type(b).__name__}; matmul_grouped of arrays in the processor's memory takes arrays and Quantized: give "
+                        "the array itself")
     va, vb = operand_views(a, b, dtype_of(o))
     shape = _shape_of(va.shape, vb.shape)
     (m, n), count = shape, vb.shape[0]
@@ -112,7 +113,7 @@ def grouped_call_of(a: Any, b: Any, rows: Any, experts: Any, out: Any, status: A
     else:
         _place_experts(call, vb)
     after = epilogue_of(o.epilogue)
-    given_columns = {name: view_of(x, name).shape for name, x in (("column_scale", after.column_scale), ("bias", o.bias))
+    given_columns = {name: values_of(x, name).shape for name, x in (("column_scale", after.column_scale), ("bias", o.bias))
                      if x is not None}
     groups.stride_columns = columns_of_experts(given_columns, n, count)
     structure = epilogue_args(after, o.bias, shape, stored, call.keep, count, call.source is not None)
@@ -134,7 +135,7 @@ def _device_integers(name: str, given: Any, session: "Session", count: int) -> _
     if given.dtype != "int32":
         raise TypeError(f"{name} is {given.dtype}, which is not int32")
     if given.shape != (count,):
-        raise ValueError(f"{name} is {text(given.shape)}; it has to have {count} elements in one dimension")
+        raise ValueError(f"{name} is {text(given.shape)}; it has to be {text((count,))}")
     return _abi.Place(buffer=given.memory.handle, offset=0)
 
 

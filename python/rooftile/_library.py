@@ -1,11 +1,12 @@
 """Finds and loads librooftile.so, once for the process and not before it is needed."""
 import ctypes
 import os
+import re
 import threading
 from typing import Optional
 
 from . import _abi
-from .errors import CannotBeLoaded, Error, InvalidArgument, error_of
+from .errors import CannotBeLoaded, Error, error_of
 
 _PACKAGE = os.path.dirname(os.path.abspath(__file__))
 NAME = "librooftile.so.0"
@@ -87,8 +88,9 @@ def library() -> ctypes.CDLL:
 
 
 def last_error(lib: ctypes.CDLL) -> str:
+    """The library's message in this package's words: its contexts are sessions, and its structures are not seen here."""
     message: bytes = lib.rooftile_last_error()
-    return message.decode(errors="replace")
+    return re.sub(r"^\w+->", "", re.sub(r"(?<= )context(?=[ ,:;)]|$)", "session", message.decode(errors="replace")))
 
 
 def check(lib: ctypes.CDLL, status: int) -> None:
@@ -99,12 +101,9 @@ def check(lib: ctypes.CDLL, status: int) -> None:
 
 def check_product(lib: ctypes.CDLL, status: int) -> None:
     """The same for a product, whose C is the caller's out."""
-    try:
-        check(lib, status)
-    except InvalidArgument as error:
-        if "overlap" not in str(error):
-            raise
-        raise InvalidArgument(f"out overlaps a, b or the epilogue's operands: {error}", error.status) from None
+    if status != 0:
+        said = re.sub("^c overlaps ", "out overlaps ", last_error(lib))
+        raise error_of(status, said.replace("two matrices C of the batch overlap", "two matrices of out overlap"))
 
 
 def version() -> str:

@@ -2,7 +2,7 @@
 import ctypes
 from typing import Any, Optional, Tuple, Union
 
-from ._abi import BF16, F16, F32, TYPE_NAMES
+from ._abi import BF16, F16, F32, I32, TYPE_NAMES
 from ._result import numpy_module
 from ._views import View, check_held, view_of
 from .weights import Packed, Quantized
@@ -10,10 +10,11 @@ from .weights import Packed, Quantized
 _FLOATS = (F32, F16, BF16)
 
 
-def array_of(x: Any, name: str) -> Any:
-    """An array of float32 for a list or tuple of numbers; what holds arrays keeps their type; anything else as it is.
+def array_of(x: Any, name: str, kind: int = F32) -> Any:
+    """An array of float32 (or float16, or int32 of integers: kind) for a list or tuple of numbers; what holds arrays keeps their type;
+    anything else as it is.
 
-    Errors: TypeError for lists of other things, ValueError for rows of different lengths."""
+    Errors: TypeError for lists of other things, ValueError for rows of different lengths and integers beyond int32."""
     numpy = numpy_module()
     if not isinstance(x, (list, tuple)) or numpy is None:
         return x
@@ -21,8 +22,18 @@ def array_of(x: Any, name: str) -> Any:
         array = numpy.array(x)
     except ValueError as error:
         raise ValueError(f"{name} is a {type(x).__name__} that is no matrix: {error}") from None
-    numbers = array.dtype in (numpy.dtype(int), numpy.dtype(float))  # what Python's numbers are to NumPy
-    return array.astype("float32") if numbers else array
+    if array.dtype not in (numpy.dtype(int), numpy.dtype(float)):  # what Python's numbers are to NumPy
+        return array
+    if kind == I32 and array.dtype.kind == "i":
+        if (array != array.astype("int32")).any():
+            raise ValueError(f"{name} has integers beyond int32")
+        return array.astype("int32")
+    return array.astype("float16" if kind == F16 else "float32")
+
+
+def values_of(x: Any, name: str) -> View:
+    """The memory of an array or of a list of numbers. Errors: those of array_of and view_of."""
+    return view_of(array_of(x, name), name)
 
 
 def widened(view: View) -> Any:

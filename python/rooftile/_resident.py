@@ -22,6 +22,7 @@ def on_device(session: "Session", x: Any, name: str, dtype: Any = None) -> Devic
             raise ValueError(f"{name} belongs to another session")
         _abi.check_type(name, x.type, f"is {x.dtype}")
         return x
+    x = array_of(x, name)
     operand_view(x, name, None if dtype is None else type_of("dtype", dtype))  # for the argument's name in errors
     return DeviceArray(x, session, dtype)
 
@@ -97,7 +98,8 @@ def operands_on_device(session: "Session", a: Any, b: Any,
                        dtype: Any) -> Tuple[DeviceArray, Union[DeviceArray, Quantized, PackedExperts]]:
     """a and b. Arrays in the processor's memory are copied as float32 where that is the type of both."""
     if isinstance(b, Packed):
-        raise TypeError("b is Packed; products on the device take arrays and Quantized")
+        raise TypeError("b is Packed, which is for an a in the processor's memory; beside a DeviceArray give a DeviceArray of the array "
+                        "that was packed, or Quantized")
     given = {"a": array_of(a, "a"), "b": array_of(b, "b")}
     kept = (DeviceArray, Quantized, PackedExperts)
     if not isinstance(b, (Quantized, PackedExperts)):

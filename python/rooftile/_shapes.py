@@ -112,9 +112,9 @@ def text(shape: Shape) -> str:
     """A shape as messages write it.
 
     >>> text((2, 3)), text((4,))
-    ('2 x 3', '4')
+    ('2 x 3', '(4,)')
     """
-    return " x ".join(map(str, shape)) if shape else "no dimensions"
+    return (" x ".join(map(str, shape)) if len(shape) > 1 else str(shape)) if shape else "no dimensions"
 
 
 def count(shape: Shape) -> int:

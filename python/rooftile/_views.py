@@ -201,7 +201,7 @@ def view_of(x: Any, name: str, dtype: Optional[int] = None, writable: bool = Fal
     except TypeError as error:
         if "bytes-like object is required" not in str(error):
             raise
-        raise TypeError(f"{name} is a {type(x).__name__}, which has neither the buffer protocol nor __dlpack__") from None
+        raise TypeError(f"{name} is a {type(x).__name__}, which is no array: it has neither the buffer protocol nor __dlpack__") from None
 
 
 def operand_view(x: Any, name: str, dtype: Optional[int]) -> View:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Optional, Tuple
 from . import _abi
 from ._abi import ITEM_SIZES, TYPE_NAMES
 from ._library import check, check_product, library
+from ._operands import array_of
 from ._result import numpy_module, numpy_type
 from ._shapes import Shape, contiguous_strides, count, text
 from ._views import NotCopied, View, of_bytes, operand_view, type_of
@@ -105,7 +106,7 @@ class DeviceArray:
         if session is None:
             from ._default import default_session
             session = default_session()
-        view = operand_view(x, "x", None if dtype is None else type_of("dtype", dtype))
+        view = operand_view(array_of(x, "x"), "x", None if dtype is None else type_of("dtype", dtype))
         if view.strides != contiguous_strides(view.shape, view.itemsize):
             view = view.copied()
         self._set(session, view.type, view.shape, uploaded(session, view), False)

@@ -3,13 +3,14 @@ from typing import Any, Dict, List, NamedTuple, Optional, Tuple, Union
 
 from . import _abi
 from ._layout import Operand, row_stride, transposed
+from ._operands import values_of
 from ._shapes import Shape, text
-from ._views import View, view_of
+from ._views import View
 
 
 class Epilogue(NamedTuple):
     """Operations fused behind a product: y = alpha * (a @ b) * row_scale * column_scale + beta * c + bias, and then
-    clamp(activation(y) + residual). All vectors and the residual are float32; None leaves an operation out.
+    clamp(activation(y) + residual). All vectors and the residual are float32, or lists of numbers; None leaves an operation out.
 
     activation: "relu", "gelu_erf", "gelu_tanh", "silu" or "none". row_scale: m values. column_scale: n values (in matmul_grouped
     also experts x n).
@@ -39,11 +40,11 @@ def epilogue_of(given: Union[str, Epilogue, None]) -> Epilogue:
 
 
 def _vector(x: Any, name: str, length: int, experts: int, keep: List[Any]) -> int:
-    view = view_of(x, name)
+    view = values_of(x, name)
     if view.shape == (experts, length) and experts > 0:
         return _rows(view, keep)
     if view.shape != (length,):
-        raise ValueError(f"{name} is {text(view.shape)}; it has to have {length} elements in one dimension{_or_rows(experts, length)}")
+        raise ValueError(f"{name} is {text(view.shape)}; it has to be {text((length,))}{_or_rows(experts, length)}")
     return _address(view, keep)
 
 
@@ -66,7 +67,7 @@ def _address(view: View, keep: List[Any]) -> int:
 
 
 def _set_bias(args: _abi.Epilogue, bias: Any, m: int, n: int, experts: int, keep: List[Any]) -> None:
-    view = view_of(bias, "bias")
+    view = values_of(bias, "bias")
     if view.shape == (experts, n) and experts > 0:
         args.bias_kind, args.bias = 2, _rows(view, keep)
         return
@@ -75,13 +76,13 @@ def _set_bias(args: _abi.Epilogue, bias: Any, m: int, n: int, experts: int, keep
     elif view.shape == (m, 1):
         args.bias_kind = 1
     else:
-        raise ValueError(f"bias is {text(view.shape)}; it has to be {n} or 1 x {n} (added to each row) or {m} x 1"
+        raise ValueError(f"bias is {text(view.shape)}; it has to be {text((n,))} or 1 x {n} (added to each row) or {m} x 1"
                          + _or_rows(experts, n))
     args.bias = _address(view, keep)
 
 
 def _set_residual(args: _abi.Epilogue, residual: Any, shape: Shape, out: Operand, changes: bool, keep: List[Any]) -> None:
-    view = view_of(residual, "residual")
+    view = values_of(residual, "residual")
     if view.shape != shape:
         raise ValueError(f"residual is {text(view.shape)}; it has to have the result's shape, {text(shape)}")
     ld = row_stride(view)

@@ -3,6 +3,7 @@ import os
 from typing import Any, Dict, Iterator, Mapping, Optional, Union
 
 from . import _abi
+from ._operands import array_of
 from ._program import about, run
 from ._result import numpy_module, numpy_type
 from ._shapes import count, text
@@ -24,6 +25,7 @@ def _numpy() -> Any:
 def _float32_matrix(weights: Any) -> Any:
     numpy = _numpy()
     check_no_mask(weights, "weights")
+    weights = array_of(weights, "weights")
     if isinstance(weights, numpy.ndarray) or not hasattr(weights, "__dlpack__"):  # read-only arrays are not handed over
         matrix = numpy.asarray(weights)
     else:

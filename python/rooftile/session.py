@@ -13,6 +13,7 @@ from ._fast import PlainProducts
 from ._grouped import Integers, grouped_call_of, pack_experts, resident_grouped
 from ._layout import operand_of
 from ._library import check, check_product, library
+from ._operands import array_of
 from ._resident import resident_product
 from ._result import numpy_module
 from ._shapes import contiguous_strides, sizes_of, text
@@ -315,6 +316,7 @@ class Session(NotCopied):
         return Packed(kept, shape, handle)
 
     def _pack_array(self, b: Any, call: _abi.GemmArgs) -> Any:
+        b = array_of(b, "b")
         view = view_of(b, "b")
         if len(view.shape) != 2:
             raise ValueError(f"b has {len(view.shape)} dimensions; a matrix that is packed has two")

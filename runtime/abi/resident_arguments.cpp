@@ -99,11 +99,11 @@ void check_guard(const GemmCall& call, Precision of_context) {
   if (!guard.precision) guard.precision = of_context;
   const bool more = needs_float64(guard) || precision_of(guard) == Precision::kHigh;
   if (more && call.problem.types.c != DataType::kI32)
-    fail(ErrorCode::kUnsupported,
-         "the precision is {}, which calls on device buffers do not support: use rooftile_gemm on "
-         "host "
-         "memory, or a guard of ROOFTILE_PRECISION_STANDARD",
-         needs_float64(guard) ? "exact64 (or kappa is at least 1000)" : "high");
+    fail(
+        ErrorCode::kUnsupported,
+        "the precision is {}, which calls on device buffers do not support: call with host memory, "
+        "or with the precision standard",
+        needs_float64(guard) ? "exact64 (or kappa is at least 1000)" : "high");
 }
 
 void check_resident(const rooftile_gemm_args& args, const OperandSlots& places) {

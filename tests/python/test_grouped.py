@@ -202,7 +202,7 @@ Q = rt.Quantized(numpy.full((E, 3, 64), 129, "uint8"), numpy.ones((E, 3, 2), "fl
 
 
 @pytest.mark.parametrize("kind,match,arguments", [
-    (ValueError, "^a is 33; it has two dimensions", {"a": A[0]}),
+    (ValueError, r"^a is \(33,\); it has two dimensions", {"a": A[0]}),
     (ValueError, "^b is 33 x 7; it has three dimensions: experts, k and n$", {"b": B[0]}),
     (ValueError, "^a is 11 x 32 and b is 4 x 33 x 7: the inner sizes 32 and 33 differ$", {"a": A[:, 1:]}),
     (ValueError, "^b is 0 x 33 x 7; it has one matrix", {"b": B[:0]}),
@@ -227,9 +227,9 @@ Q = rt.Quantized(numpy.full((E, 3, 64), 129, "uint8"), numpy.ones((E, 3, 2), "fl
     (ValueError, "^out is read-only$", {"out": numpy.broadcast_to(numpy.float32(1), (M, N))}),
     (ValueError, "^beta needs c, or out", {"beta": 1}),
     (ValueError, "^bias is 3 x 7; .* or 4 x 7, a row for each expert$", {"bias": numpy.zeros((3, N), "float32")}),
-    (ValueError, "^column_scale is 8; .* or 4 x 7, a row for each expert$",
+    (ValueError, r"^column_scale is \(8,\); .* or 4 x 7, a row for each expert$",
      {"epilogue": rt.Epilogue(column_scale=numpy.zeros(N + 1, "float32"))}),
-    (ValueError, "^bias is 4 x 7 and column_scale 7; both have a row for each expert, or neither$",
+    (ValueError, r"^bias is 4 x 7 and column_scale \(7,\); both have a row for each expert, or neither$",
      {"bias": numpy.zeros((E, N), "float32"), "epilogue": rt.Epilogue(column_scale=numpy.zeros(N, "float32"))}),
     (TypeError, "^status is a int; it is a DeviceArray", {"status": 3}),
     (ValueError, "^tier is 'gpu'", {"tier": "gpu"}),
@@ -242,7 +242,7 @@ def test_bad_arguments_are_named(kind, match, arguments):
 
 def test_overlapping_outputs_are_refused_and_untouched():
     memory = numpy.ones((2 * M, K), "float32")
-    with pytest.raises(ValueError, match="^out overlaps a, b"):
+    with pytest.raises(ValueError, match="^out overlaps a"):
         rt.matmul_grouped(memory[:M], B, ROWS, EXPERTS, out=memory[3:M + 3, :N])
     assert (memory == 1).all()
 
@@ -261,10 +261,10 @@ def test_bad_arguments_on_the_device_are_named(session):
                 (ValueError, "^a is a transpose", (session.array(numpy.ascontiguousarray(A.T)).T, B, rows, experts)),
                 (TypeError, "^a is float32 and b is int8", (x, B.astype("int8"), rows, experts)),
                 (TypeError, "^a is float16 and b is float32", (session.array(A.astype("float16")), B, rows, experts)),
-                (TypeError, "^b is Packed; products on the device take", (x, session.pack(B[0], rows=(1,)), rows, experts))):
+                (TypeError, "^b is Packed, .*beside a DeviceArray give", (x, session.pack(B[0], rows=(1,)), rows, experts))):
             with pytest.raises(kind, match=match):
                 session.matmul_grouped(*given)
-        for match, status, sizes in (("^status is 5; it has to have 1 elements", experts, rows),
+        for match, status, sizes in ((r"^status is \(5,\); it has to be \(1,\)", experts, rows),
                                      ("^status is for rows on the device", session.array(numpy.zeros(1, "int32")), ROWS)):
             with pytest.raises(ValueError, match=match):
                 session.matmul_grouped(x, B, sizes, experts if sizes is rows else EXPERTS, status=status)

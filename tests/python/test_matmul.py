@@ -393,6 +393,7 @@ def test_epilogue(order):
 
 
 F32 = numpy.ones((2, 2), "float32")
+INTEGERS = F32.astype("int8")
 
 
 class Sub(numpy.ndarray):
@@ -405,11 +406,13 @@ class Masked(numpy.ma.MaskedArray):
 
 @pytest.mark.parametrize("kind,match,arguments", [
     (ValueError, r"^a is 2 x 2 and b is 3 x 2: the inner sizes 2 and 3 differ$", {"b": numpy.ones((3, 2), "float32")}),
-    (ValueError, r"the batches 2 and 3 do not fit", {"a": numpy.ones((2, 2, 2), "float32"), "b": numpy.ones((3, 2, 2), "float32")}),
+    (ValueError, r"^a is \(3,\) and b is 2 x 2: the inner sizes 3 and 2 differ$", {"a": numpy.ones(3, "float32")}),
+    (ValueError, r"^a is 2 x 2 and b is \(3,\): the inner sizes 2 and 3 differ$", {"b": numpy.ones(3, "float32")}),
+    (ValueError, r"the batches \(2,\) and \(3,\) do not fit", {"a": numpy.ones((2, 2, 2), "float32"), "b": numpy.ones((3, 2, 2), "float32")}),
     (ValueError, "^a has no dimensions", {"a": numpy.float32(1)[...]}),
     (ValueError, "^a is a list that is no matrix", {"a": [[1, 2], [3]]}),
     (TypeError, "^a is bool", {"a": [[True, False]]}),
-    (TypeError, "^b is a NoneType, which has neither", {"b": None}),
+    (TypeError, "^b is a NoneType, which is no array", {"b": None}),
     (TypeError, "^a is float64, which is none of float32, float16, bfloat16, int8, uint8$", {"a": F32.astype("float64")}),
     (TypeError, "^b is float32 in the other byte order", {"b": F32.astype(">f4")}),
     (TypeError, "^a is object", {"a": F32.astype(object)}),
@@ -436,7 +439,7 @@ class Masked(numpy.ma.MaskedArray):
     (TypeError, "^out is float16; the result is float32$", {"out": F32.astype("float16"), "dtype_out": "float32"}),
     (ValueError, "^out is read-only$", {"out": numpy.broadcast_to(F32, (2, 2))}),
     (ValueError, "^out is read-only$", {"out": memoryview(bytes(16)).cast("f", (2, 2))}),
-    (ValueError, "^c is 3; the result is 2 x 2$", {"c": numpy.ones(3, "float32")}),
+    (ValueError, r"^c is \(3,\); the result is 2 x 2$", {"c": numpy.ones(3, "float32")}),
     (ValueError, "^c is 1 x 2 x 2; the result is 2 x 2$", {"c": numpy.ones((1, 2, 2), "float32")}),
     (TypeError, "^c is float16; the result is float32$", {"c": F32.astype("float16"), "dtype_out": "float32"}),
     (ValueError, "^beta needs c, or out", {"beta": 1}),
@@ -447,18 +450,23 @@ class Masked(numpy.ma.MaskedArray):
     (ValueError, "^alpha is a number beyond the range", {"alpha": 10**400}),
     (ValueError, "^alpha is -1e[+]300, beyond the range of float32$", {"alpha": -1e300}),
     (TypeError, "^a is float32 and dtype float16; dtype says what uint16 memory holds", {"dtype": "float16"}),
-    (ValueError, "^bias is 3; it has to be", {"bias": numpy.ones(3, "float32")}),
+    (ValueError, r"^bias is \(3,\); it has to be \(2,\) or 1 x 2 ", {"bias": numpy.ones(3, "float32")}),
     (TypeError, "^bias is float64, which is not float32$", {"bias": numpy.ones(2)}),
+    (TypeError, "^bias is a float, which is no array", {"bias": 1.0}),
+    (ValueError, "^bias is a list that is no matrix", {"bias": [[1], [2, 3]]}),
+    (TypeError, "^out is a list, which is no array", {"out": [[0.0, 0.0], [0.0, 0.0]]}),
+    (TypeError, "^c is float32; the result is int32$", {"a": INTEGERS, "b": INTEGERS, "c": [[0.5, 1]]}),
+    (ValueError, "^c has integers beyond int32$", {"a": INTEGERS, "b": INTEGERS, "c": [[2**31, 1]]}),
     (ValueError, "^epilogue is 'tanh'; it is one of none, relu", {"epilogue": "tanh"}),
     (TypeError, "^epilogue is a int", {"epilogue": 3}),
-    (ValueError, "^row_scale is 3; it has to have 2", {"epilogue": rt.Epilogue(row_scale=numpy.ones(3, "float32"))}),
-    (ValueError, "^residual is 2; it has to have", {"epilogue": rt.Epilogue(residual=numpy.ones(2, "float32"))}),
+    (ValueError, r"^row_scale is \(3,\); it has to be \(2,\)", {"epilogue": rt.Epilogue(row_scale=numpy.ones(3, "float32"))}),
+    (ValueError, r"^residual is \(2,\); it has to have", {"epilogue": rt.Epilogue(residual=numpy.ones(2, "float32"))}),
     (TypeError, "^clamp is 3; it is a pair", {"epilogue": rt.Epilogue(clamp=3)}),
     (ValueError, "^tier is 'gpu'; it is one of auto, device", {"tier": "gpu"}),
     (TypeError, "^tier is 3; it is one of", {"tier": 3}),
     (ValueError, "^precision is 'low'; it is one of", {"precision": "low"}),
     (TypeError, "^dtype_out is .*float64.*; it is one of float32", {"dtype_out": numpy.float64}),
-    (ValueError, "kappa is -1", {"kappa": -1}),
+    (ValueError, "^kappa is -1", {"kappa": -1}),
 ])
 def test_bad_arguments_are_named(kind, match, arguments):
     given = {"a": F32, "b": F32, **arguments}
@@ -466,14 +474,29 @@ def test_bad_arguments_are_named(kind, match, arguments):
         rt.matmul(given.pop("a"), given.pop("b"), **given)
 
 
+@pytest.mark.parametrize("dtype, result", [("float32", "float32"), ("float16", "float16"), ("int8", "int32")])
+def test_lists_are_what_arrays_of_the_result_s_type_are(dtype, result):
+    a, b = numpy.arange(6).reshape(2, 3).astype(dtype), numpy.arange(12).reshape(3, 4).astype(dtype)
+    c = [[1, -2, 3, -4], [5, -6, 7, -8]]
+    for given, added in ((c, c), (tuple(c[0]), c[0])):
+        found = rt.matmul(a, b, c=given)
+        assert found.dtype == result and (found == a.astype(int) @ b.astype(int) + added).all()
+    if dtype == "int8":  # whose result has no epilogue
+        return
+    after = rt.Epilogue(row_scale=(2, -1), column_scale=[1, 2, 3, 4], residual=c)
+    expected = (a.astype(int) @ b.astype(int)) * [[2], [-1]] * [1, 2, 3, 4] + [1, -2, 3, -4] + c
+    assert (rt.matmul(a, b, bias=c[0], epilogue=after) == expected).all()
+    assert (rt.matmul(a, b, bias=[[10], [20]]) == a.astype(int) @ b.astype(int) + [[10], [20]]).all()
+
+
 def test_overlapping_outputs_are_refused_and_untouched():
     memory = numpy.arange(12, dtype="float32").reshape(3, 4)
     for out in (memory[:2, 1:3], memory[:2, :2]):
         before = memory.copy()
-        with pytest.raises(ValueError, match="^out overlaps a, b") as caught:
+        with pytest.raises(ValueError, match="^out overlaps a") as caught:
             rt.matmul(memory[:2, :2], F32, out=out)
         assert (memory == before).all() and isinstance(caught.value, rt.Error) and caught.value.status == 1
-    with pytest.raises(ValueError, match="^out overlaps a, b"):
+    with pytest.raises(ValueError, match="^out overlaps a"):
         rt.matmul(F32, F32, out=F32)
     shared = numpy.lib.stride_tricks.as_strided(numpy.zeros(8, "float32"), (2, 2, 2), (4, 8, 4))
     with pytest.raises(ValueError, match="overlap"):
@@ -481,7 +504,7 @@ def test_overlapping_outputs_are_refused_and_untouched():
 
 
 @pytest.mark.parametrize("match,arguments", [
-    ("^out overlaps a, b", {"a": None}), ("^bias is 4", {"bias": numpy.ones(4, "float32")}), ("kappa is -1", {"kappa": -1}),
+    ("^out overlaps a", {"a": None}), (r"^bias is \(4,\)", {"bias": numpy.ones(4, "float32")}), ("kappa is -1", {"kappa": -1}),
     ("clamp", {"epilogue": rt.Epilogue(clamp=(2, 1))}), ("^residual is 2 x 2", {"epilogue": rt.Epilogue(residual=F32)})])
 def test_out_is_untouched_where_c_was_to_be_added_and_something_is_refused(match, arguments):
     out, eye = numpy.arange(9, dtype="float32").reshape(3, 3), numpy.eye(3, dtype="float32")
