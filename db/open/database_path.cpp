@@ -28,7 +28,11 @@ std::filesystem::path home() {
 }  // namespace
 
 std::filesystem::path default_database_path() {
-  if (std::filesystem::path file = environment_path("ROOFTILE_DB"); !file.empty()) return file;
+  std::filesystem::path file = environment_path("ROOFTILE_DB");
+  return file.empty() ? own_database_path() : file;
+}
+
+std::filesystem::path own_database_path() {
   // The XDG base directory specification has relative paths ignored.
   std::filesystem::path data = environment_path("XDG_DATA_HOME");
   if (!data.is_absolute()) data = home() / ".local" / "share";

@@ -8,6 +8,7 @@
 #include <system_error>
 
 #include "core/error.h"
+#include "db/open/database_path.h"
 
 namespace rooftile {
 
@@ -29,6 +30,13 @@ void create_private_folders(const fs::path& folder, std::string_view named) {
       fail(ErrorCode::kIo, "cannot make the folder {}: {}; make it yourself or name another file{}",
            made.string(), std::strerror(error), named);
   }
+}
+
+/// Whether it is the file that is used where none is named; path: as resolved_path() gives it.
+bool is_own(const fs::path& path) try {
+  return path == resolved_path(own_database_path(), "");
+} catch (const Error&) {  // The user has no home folder.
+  return false;
 }
 
 bool may_be_of_anyone(const struct stat& folder) {
@@ -93,7 +101,11 @@ void prepare_place(const fs::path& path, const StoreOptions& options) {
     fail(ErrorCode::kDatabase,
          "there is no tuning database at {}; `rooftile tune` makes one, or name another file{}",
          path.string(), options.named);
-  create_private_folders(path.parent_path(), options.named);
+  if (is_own(path)) return create_private_folders(path.parent_path(), options.named);
+  if (!fs::is_directory(status_of(path.parent_path(), options.named)))
+    fail(ErrorCode::kIo,
+         "there is no folder {} for a tuning database; make it, or name another file{}",
+         path.parent_path().string(), options.named);
 }
 
 }  // namespace rooftile

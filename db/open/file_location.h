@@ -23,8 +23,9 @@ std::filesystem::path resolved_path(const std::filesystem::path& path, std::stri
 /// StoreOptions.
 std::filesystem::file_status status_of(const std::filesystem::path& path, std::string_view named);
 
-/// Creates missing folders (kReadWrite, mode 0700). Throws kIo for a folder, a device or a path
-/// that cannot be reached, and kDatabase when there is no file to read.
+/// Creates missing folders of own_database_path() (kReadWrite, mode 0700). Throws kIo for a folder,
+/// a device, a path that cannot be reached or one in a folder that does not exist, and kDatabase
+/// when there is no file to read.
 void prepare_place(const std::filesystem::path& path, const StoreOptions& options);
 
 }  // namespace rooftile

@@ -7,7 +7,8 @@
 namespace rooftile {
 
 enum class OpenMode : std::uint8_t {
-  // Creates the folder and the file where they are missing, and migrates an older schema.
+  // Creates the file, and the folders of own_database_path(), where they are missing, and migrates
+  // an older schema.
   kReadWrite,
   // Never writes; a missing file is the error kDatabase. A file with an older schema of up to
   // 64 MiB is read as a migrated copy in memory, which later writes to the file do not change.

@@ -53,7 +53,9 @@ TABLE = {
         ["tune", "--shapes", "/dev/zero"], ["inspect", "/dev/zero", "--page", "x.html"]]),
     "unwritable output": (1, "nofolder", [
         ["gemm", "a.npy", "b.npy", "-o", "nofolder/c.npy"], ["quantize", "a.npy", "-o", "nofolder/q"],
-        ["report", "--html", "nofolder/x.html"], ["inspect", "-o", "nofolder/x.json"], ["db", "export", "nofolder/x.db"], [*NAIVE, "--spirv", "nofolder/x.spv"]]),
+        ["report", "--html", "nofolder/x.html"], ["inspect", "-o", "nofolder/x.json"], ["db", "export", "nofolder/x.db"], ["--db", "nofolder/x.db", "calibrate"],
+        ["--db", "nofolder/x.db", "tune", "--quick", *SIZES], ["--db", "nofolder/x.db", "db", "import", "rooftile.db"],
+        ["db", "merge", "nofolder/x.db", "rooftile.db"], [*NAIVE, "--spirv", "nofolder/x.spv"]]),
     "bad size": (2, "'(0|two|-1|1.5|1e60)'", [
         ["inspect", "--limit", 0], ["inspect", "--m", "two"],
         ["tune", "--m", 0, "--n", 64, "--k", 64], ["explain", "--m", "two", "--n", 64, "--k", 64], ["report", "--problem", "64,0,64"],
@@ -137,7 +139,7 @@ def test_one_cause_has_one_exit_code(prepared, cause, command):
     for raw in ("required", "excludes", "not expected", "Could not convert", "not in range", "Run with --help"):
         assert raw not in run.stderr, run.stderr
     made = {path.name for path in prepared.folder.iterdir()} - set(before)
-    assert not made & {"c.npy", "out", "x.html", "missing.db"}, made
+    assert not made & {"c.npy", "out", "x.html", "missing.db", "nofolder"}, made
 
 
 @pytest.mark.parametrize("command", [["--help"], ["--version"], ["devices"], ["report"], ["explain", *SIZES], GEMM, ["query", "SELECT 1"],

@@ -92,11 +92,12 @@ def test_a_product_does_not_wait_for_a_pipe(machine, suffix):
 def test_what_is_made_is_for_this_user_alone(rooftile, machine):
     place = rooftile.folder / "new" / "deep"
     shutil.copy(machine.database, rooftile.folder / "other.db")
-    rooftile.run("--db", place / "x.db", "db", "import", "other.db")
-    for folder in (place, place.parent):
+    rooftile.environment.update(ROOFTILE_DB="", XDG_DATA_HOME=str(place))
+    rooftile.run("db", "import", "other.db")
+    for folder in (place / "rooftile", place, place.parent):
         assert stat.S_IMODE(folder.stat().st_mode) == 0o700
     # What is handed on has the usual mode, and nothing that began to be written remains.
-    rooftile.run("--db", place / "x.db", "db", "export", "--format", "t4", "out.json")
+    rooftile.run("db", "export", "--format", "t4", "out.json")
     mask = os.umask(0)
     os.umask(mask)
     assert stat.S_IMODE((rooftile.folder / "out.json").stat().st_mode) == 0o666 & ~mask

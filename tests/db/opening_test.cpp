@@ -1,11 +1,13 @@
 // Which files are opened, created, refused or set aside. A refused file stays unchanged, and a
 // damaged file is never lost.
 #include <SQLiteCpp/SQLiteCpp.h>
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <sys/stat.h>
 
 #include "child_process.h"
 #include "db/migrations/schema.h"
+#include "db/open/database_path.h"
 #include "file_bytes.h"
 #include "store_fixture.h"
 
@@ -34,13 +36,26 @@ class OpeningTest : public StoreTest {
   }
 };
 
-TEST_F(OpeningTest, MissingFoldersAreMadePrivate) {
+TEST_F(OpeningTest, FoldersOfTheDefaultFileAreMadePrivate) {
+  const ScopedEnvironment data("XDG_DATA_HOME", (folder_ / "a").string()), none("ROOFTILE_DB", "");
   const mode_t old_mask = ::umask(0);
-  const fs::path path = folder_ / "a" / "b" / "rooftile.db";
-  { Store store(path); }
+  { Store store(default_database_path()); }
   ::umask(old_mask);
-  for (const fs::path& folder : {folder_ / "a", folder_ / "a/b"})
+  for (const fs::path& folder : {folder_ / "a", folder_ / "a/rooftile"})
     EXPECT_EQ(fs::status(folder).permissions(), fs::perms::owner_all) << folder;
+}
+
+TEST_F(OpeningTest, FoldersOfAFileThatIsNamedAreNotMade) {
+  const fs::path path = folder_ / "a" / "b" / "rooftile.db";
+  const ScopedEnvironment named("ROOFTILE_DB", path.string());
+  for (const fs::path& given : {path, default_database_path()}) {
+    const Error error = error_of([&] { Store store(given); });
+    EXPECT_EQ(error.code(), ErrorCode::kIo);
+    EXPECT_THAT(error.what(),
+                HasSubstr(fmt::format("there is no folder {} for a tuning database; make it",
+                                      path.parent_path().string())));
+    EXPECT_TRUE(fs::is_empty(folder_.path()));
+  }
 }
 
 TEST_F(OpeningTest, AReaderCreatesNoFile) {
