@@ -18,9 +18,10 @@ quietly() {
   "$@" >command.log 2>&1 || fail "$*:" "$(cat command.log)"
 }
 
-# snippet LANGUAGE FILE: extracts the only fenced block of that language from README.md and docs/linking.md.
+# snippet LANGUAGE FILE [PAGE]: extracts the only fenced block of that language from the page, else from README.md and docs/linking.md.
 snippet() {
   local pages=("$source_dir/README.md" "$source_dir/docs/linking.md")
+  [ $# = 2 ] || pages=("$source_dir/$3")
   [ "$(cat "${pages[@]}" | grep -c "^\`\`\`$1\$")" = 1 ] || fail "${pages[*]} do not hold one $1 block"
   cat "${pages[@]}" | sed -n "/^\`\`\`$1\$/,/^\`\`\`\$/p" | sed '1d;$d' >"$2"
 }
