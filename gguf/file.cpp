@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <bit>
 #include <set>
-#include <utility>
 
 #include "core/error.h"
 #include "core/round.h"
@@ -15,8 +14,9 @@ namespace {
 constexpr std::uint32_t kMagic = 0x46554747;  // "GGUF"
 constexpr std::uint32_t kOldest = 2, kNewest = 3;
 constexpr std::uint64_t kUsualAlignment = 32, kLeastAlignment = 8;
-constexpr std::size_t kLongestName = 1024, kMostSizes = 4;
-constexpr int kDeepest = 8;  // Arrays within arrays.
+// As ggml's reader has them: bounds of alignments, of names (GGML_MAX_NAME) and of sizes.
+constexpr std::uint64_t kMostAlignment = 1 << 20;
+constexpr std::size_t kLongestName = 63, kMostSizes = 4;
 
 // Numbers of metadata types, and the bytes of those of fixed size.
 constexpr std::uint32_t kUint32 = 4, kString = 8, kArray = 9;
@@ -59,44 +59,37 @@ class Cursor {
   std::uint64_t at_ = 0;
 };
 
-void skip_value(Cursor& cursor, std::uint32_t type, int depth) {
-  if (type >= kValueBytes.size())
-    cursor.damaged(fmt::format("metadata of the unknown type {}", type));
-  if (type == kString) {
-    cursor.text();
-  } else if (type == kArray) {
-    if (depth == kDeepest) cursor.damaged("its metadata has too many arrays within arrays");
-    const std::uint32_t element = cursor.number32();
-    const std::uint64_t count = cursor.number(8);
-    const std::uint64_t least =
-        element < kValueBytes.size() ? std::max<std::uint64_t>(kValueBytes[element], 1) : 1;
-    if (count > cursor.left() / least) cursor.damaged("an array of its metadata exceeds the file");
-    if (element < kValueBytes.size() && kValueBytes[element] > 0) {
-      cursor.skip(count * kValueBytes[element]);
-    } else {
-      for (std::uint64_t i = 0; i < count; ++i) skip_value(cursor, element, depth + 1);
-    }
-  } else {
-    cursor.skip(kValueBytes[type]);
+void skip_value(Cursor& cursor, std::uint32_t type) {
+  std::uint64_t count = 1;
+  if (type == kArray) {
+    type = cursor.number32();
+    count = cursor.number(8);
   }
+  if (type >= kValueBytes.size() || type == kArray)
+    cursor.damaged(fmt::format("metadata of the unknown type {}", type));
+  if (count > cursor.left() / std::max<std::uint64_t>(kValueBytes[type], 1))
+    cursor.damaged("an array of its metadata exceeds the file");
+  cursor.skip(count * kValueBytes[type]);
+  for (std::uint64_t i = 0; type == kString && i < count; ++i) cursor.text();
 }
 
 /// Skips the metadata; returns the alignment of the tensors, which it may name.
 std::uint64_t alignment_of(Cursor& cursor, std::uint64_t count) {
   std::uint64_t alignment = kUsualAlignment;
-  bool found = false;
+  std::set<std::string_view> keys;
   for (std::uint64_t i = 0; i < count; ++i) {
     const std::string_view key = cursor.text();
+    if (!keys.insert(key).second) cursor.damaged("two values of its metadata have the same key");
     const std::uint32_t type = cursor.number32();
     if (key == "general.alignment") {
-      if (std::exchange(found, true)) cursor.damaged("it has two alignments");
       if (type != kUint32) cursor.damaged("its alignment is no unsigned integer of 32 bits");
       alignment = cursor.number32();
-      if (alignment < kLeastAlignment || !std::has_single_bit(alignment))
-        cursor.damaged(fmt::format("its alignment is {}, no power of two from {} on", alignment,
-                                   kLeastAlignment));
+      if (alignment < kLeastAlignment || alignment > kMostAlignment ||
+          !std::has_single_bit(alignment))
+        cursor.damaged(fmt::format("its alignment is {}, no power of two from {} to {}", alignment,
+                                   kLeastAlignment, kMostAlignment));
     } else {
-      skip_value(cursor, type, 0);
+      skip_value(cursor, type);
     }
   }
   return alignment;
@@ -137,26 +130,28 @@ std::uint64_t bytes_of(const GgufTensor& tensor, const GgufBlock& block, const C
 }
 
 /// Where tensors must lie, as ggml's reader has it: side by side in their order, each at the next
-/// multiple of the alignment. Behind a tensor of unknown size that may be any later one.
+/// multiple of the alignment. Only the last one may be of a format, and thus a size, that is not
+/// known.
 /// data: where they begin in a file of so many bytes.
 void place(std::vector<GgufTensor>& tensors, std::uint64_t data, std::uint64_t file,
            std::uint64_t alignment, const Cursor& cursor) {
   std::uint64_t next = 0;
-  bool known = true;
   for (GgufTensor& tensor : tensors) {
     const std::uint64_t offset = tensor.offset_bytes;
-    if (known ? offset != next : offset < next || offset % alignment != 0)
+    if (offset != next)
       cursor.damaged(
-          fmt::format("tensor {} begins at byte {} of the data instead of at {}{}: tensors "
-                      "follow each other, at multiples of {}",
-                      tensor.name, offset, next, known ? "" : " or later", alignment));
-    const auto block = ggml_block(tensor.format);
-    known = block.has_value();
-    if (known) tensor.bytes = bytes_of(tensor, *block, cursor);
+          fmt::format("tensor {} begins at byte {} of the data instead of at {}: tensors follow "
+                      "each other, at multiples of {}",
+                      tensor.name, offset, next, alignment));
+    if (const auto block = ggml_block(tensor.format))
+      tensor.bytes = bytes_of(tensor, *block, cursor);
+    else if (&tensor != &tensors.back())
+      cursor.damaged(fmt::format(
+          "tensor {} has the unknown {}, so that where the next one begins is not known",
+          tensor.name, format_text(tensor)));
     if (data > file || offset > file - data || tensor.bytes > file - data - offset)
       cursor.damaged(fmt::format("tensor {} lies beyond the end of the file", tensor.name));
-    const bool empty = tensor.rows() == 0 || tensor.row() == 0;
-    next = offset + round_up(known ? tensor.bytes : empty ? 0 : 1, alignment);
+    next = offset + round_up(tensor.bytes, alignment);
     tensor.offset_bytes += data;
   }
 }

@@ -17,8 +17,6 @@ namespace rooftile {
 namespace {
 
 constexpr std::size_t kMostSimilar = 5;
-// ggml's names have at most 63 bytes; a comparison takes the product of two lengths.
-constexpr std::size_t kLongestCompared = 200;
 
 /// How many characters have to be inserted, removed or replaced to make one name of the other.
 std::size_t edits(std::string_view a, std::string_view b) {
@@ -44,7 +42,7 @@ std::string similar_names(std::string_view name, const std::vector<GgufTensor>& 
     if (other.find(name) != std::string_view::npos)
       similar.emplace_back(0, other);
     else if (const auto [shorter, longer] = std::minmax({other.size(), name.size()});
-             longer <= kLongestCompared && longer - shorter <= most)
+             longer - shorter <= most)
       similar.emplace_back(edits(name, other), other);
   }
   std::erase_if(similar, [&](const auto& other) { return other.first > most; });
