@@ -439,6 +439,32 @@ TEST_F(TunedContext, APortfolioOfIllegalKernelsLeavesTheTunedOnes) {
             short_name(default_variant(device_)));
 }
 
+// SwiftShader's texel buffers hold 65536 texels. A driver with larger ones gets a database that
+// says less.
+TEST_F(TunedContext, WhereTheTunedKernelsHoldTooFewTexelsOneIsCertified) {
+  const std::uint64_t texels =
+      std::min<std::uint64_t>(device_.limits.max_texel_buffer_elements, 65'536);
+  device_.limits.max_texel_buffer_elements = texels;
+  const Variant tuned = parse_variant(
+      "family=register tile_m=16 tile_n=32 reg_m=8 reg_n=8 unroll_k=4 vector_width_a=4 "
+      "vector_width_b=4 load_path_a=texel load_path_b=texel");
+  write_database({tuned});
+  Context context({.database = folder_ / "tuned.db", .cache_folder = folder_ / "cache"});
+  const auto kernel_of = [&](const Problem& p) {
+    Product product(p);
+    context.gemm(call_of(product, TierChoice::kDevice));
+    product.expect_right();
+    const Answer answer = context.last_answer().value();
+    EXPECT_EQ(answer.tier, Tier::kDevice);
+    return answer.kernel != nullptr ? *answer.kernel : Variant();
+  };
+  EXPECT_EQ(kernel_of(packed_problem(260, 4, 64)), tuned);
+  // A has more elements than so many texels of four.
+  EXPECT_NE(kernel_of(packed_problem(260, 4, static_cast<std::int64_t>(texels / 65) + 4)), tuned);
+  EXPECT_EQ(kernel_of(packed_problem(260, 4, 64)), tuned);
+  EXPECT_EQ(context.device_state().last_failure, "");
+}
+
 TEST_F(TunedContext, WithoutADriverAutoAnswersAndForcedDeviceSaysWhy) {
   write_database({default_variant(device_), fallback_variant()});
   DeviceProfile other = device_;
