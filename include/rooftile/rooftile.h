@@ -23,8 +23,8 @@
 /// traps, whatever traps the program has enabled, and all leave flags, traps and rounding mode as
 /// they are. Excepted is what others compute: NumPy's own loop (numpy.h), and the host's BLAS where
 /// it computes a float32 C from float32 operands without an epilogue (rooftile_sgemm and
-/// rooftile_gemm, tiers HOST and HOST1, also as the answer or a part of AUTO). Flags and traps are
-/// then those of a direct call.
+/// rooftile_gemm, tiers HOST and HOST1, also as the answer or a part of AUTO). Flags, traps and
+/// rounding are then those of a direct call. All else on the host rounds to nearest.
 ///
 /// Structure sizes. Structures begin with struct_size, which the caller sets to the sizeof of the
 /// structure, so that a program works with any version of the library that has the same

@@ -225,6 +225,33 @@ TEST_F(FloatingPointTest, NoCallRaisesFlagsOrDropsThoseOfTheCaller) {
   });
 }
 
+TEST_F(FloatingPointTest, RoundingIsToNearestInEveryModeOfTheCaller) {
+  open({});
+  const auto bits_of_c = [&](const char* types, const char* epilogue, rooftile_tier tier,
+                             int mode) {
+    ExtremeCall call(types, epilogue, 0.5f);
+    call.problem.args.tier = tier;
+    std::fesetround(mode);
+    const rooftile_status status = rooftile_gemm(context_, &call.problem.args);
+    EXPECT_EQ(std::fegetround(), mode);
+    std::fesetround(FE_TONEAREST);
+    ok(status);
+    const Problem& p = call.product.problem;
+    const auto* const c = static_cast<const char*>(call.problem.args.c);
+    return std::string(c, c + span_c(p) * bytes_of(p.types.c));
+  };
+  for (const char* const types : {"f32", "f16_f16", "bf16_bf16"})
+    for (const char* const epilogue : {"", "relu", "gelu_erf", "gelu_tanh", "silu", "clamp"})
+      for (const rooftile_tier tier : {ROOFTILE_TIER_HOST1, ROOFTILE_TIER_HOST64}) {
+        // What BLAS computes directly is rounded as in a direct call.
+        if (std::string(types) == "f32" && *epilogue == 0 && tier == ROOFTILE_TIER_HOST1) continue;
+        const std::string nearest = bits_of_c(types, epilogue, tier, FE_TONEAREST);
+        for (const int mode : {FE_UPWARD, FE_DOWNWARD, FE_TOWARDZERO})
+          EXPECT_TRUE(bits_of_c(types, epilogue, tier, mode) == nearest)
+              << types << ' ' << epilogue << " tier " << tier << " mode " << mode;
+      }
+}
+
 #ifdef __GLIBC__
 TEST_F(FloatingPointTest, NoCallTrapsWhereTheCallerHasEnabledEveryTrap) {
   GTEST_FLAG_SET(death_test_style, "threadsafe");
