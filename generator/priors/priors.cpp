@@ -23,7 +23,7 @@ struct Table {
 };
 // Generations are recognised by their features, because a list of names would have to be kept up to
 // date.
-constexpr std::array<Table, 10> kTables = {{
+constexpr std::array<Table, 11> kTables = {{
     {"software.txt", [](const DeviceProfile& d) { return d.kind == DeviceKind::kSoftware; }},
     {"nvidia_bf16.txt",
      [](const DeviceProfile& d) {
@@ -36,6 +36,8 @@ constexpr std::array<Table, 10> kTables = {{
     {"nvidia.txt", [](const DeviceProfile& d) { return d.vendor_id == kNvidia; }},
     {"amd_cdna.txt", is_amd_cdna},
     {"amd_rdna.txt", [](const DeviceProfile& d) { return d.vendor_id == kAmd && !is_amd_cdna(d); }},
+    {"intel_xmx.txt",
+     [](const DeviceProfile& d) { return d.vendor_id == kIntel && !emulates_matrix_units(d); }},
     {"intel_xe.txt", [](const DeviceProfile& d) { return d.vendor_id == kIntel; }},
     {"apple.txt", [](const DeviceProfile& d) { return d.vendor_id == kApple; }},
     {"arm_mali.txt", [](const DeviceProfile& d) { return d.vendor_id == kArm; }},

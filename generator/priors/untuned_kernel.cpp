@@ -55,10 +55,12 @@ std::vector<Prior> lines_for(const DeviceProfile& device, const Problem& p) {
   return lines;
 }
 
-bool multiplies_on_units(const DeviceLimits& limits, const Problem& p) {
-  return multiplies_matrices(limits, p.types.a) ||
-         std::ranges::any_of(limits.matrix_granularities,
-                             [&](const MatrixShape& shape) { return shape.operand == p.types.a; });
+bool multiplies_on_units(const DeviceProfile& device, const Problem& p) {
+  return !emulates_matrix_units(device) &&
+         (multiplies_matrices(device.limits, p.types.a) ||
+          std::ranges::any_of(device.limits.matrix_granularities, [&](const MatrixShape& shape) {
+            return shape.operand == p.types.a;
+          }));
 }
 
 /// The families for this kind of problem, which is all that is known of a device without a table.
@@ -66,7 +68,7 @@ std::vector<Family> families_for(const DeviceProfile& device, const Problem& p) 
   std::vector<Family> families;
   if (has_kind(p, "thin")) families.push_back(Family::kVector);
   if (shares_workgroups(device, p)) families.push_back(Family::kBatchedSmall);
-  if (multiplies_on_units(device.limits, p)) families.push_back(Family::kMatrix);
+  if (multiplies_on_units(device, p)) families.push_back(Family::kMatrix);
   if (is_software(device)) families.push_back(Family::kBroadcast);
   families.push_back(Family::kTiled);
   families.push_back(Family::kRegister);

@@ -188,13 +188,16 @@ DeviceRates published_rates(const GpuGeneration& gpu, std::uint32_t compute_unit
   constexpr double kBroadcastInstructions = 4 * 4;
   const double units = std::max<double>(compute_units, 1);
   const double matrix_gflops = 2 * gpu.matrix_multiply_adds * units;
+  const double dot_gflops = 8 * gpu.instructions * units;
+  // Operations of 8-bit integers that are emulated are packed dot products.
+  const double matrix_i8_gflops = std::max(2 * matrix_gflops, dot_gflops);
   return {.fma_gflops = 2 * gpu.multiply_adds * units,
-          .dot_gflops = 8 * gpu.instructions * units,
+          .dot_gflops = dot_gflops,
           .matrix_f16_gflops = matrix_gflops,
           .matrix_f16_f16_gflops = matrix_gflops,
           .matrix_bf16_gflops = matrix_gflops,
-          .matrix_i8_gflops = 2 * matrix_gflops,
-          .matrix_u8_gflops = 2 * matrix_gflops,
+          .matrix_i8_gflops = matrix_i8_gflops,
+          .matrix_u8_gflops = matrix_i8_gflops,
           .shared_gbps = kSharedBytes * units,
           .levels = {{.name = "memory", .gbps = kCacheBytes * units}},
           .broadcasts_per_ns = gpu.instructions * units / kBroadcastInstructions,

@@ -19,7 +19,8 @@ TEST(GpuGeneration, IsToldByFeatures) {
   EXPECT_EQ(generation("GFX1151").name, "RDNA 3");
   EXPECT_EQ(generation("MI200").name, "CDNA");
   EXPECT_EQ(generation("162").name, "Turing and later");
-  EXPECT_EQ(generation("dg2").name, "Xe-LP and Xe-HPG");
+  EXPECT_EQ(generation("dg2").name, "Xe-HPG");
+  EXPECT_EQ(generation("mtl").name, "Xe-LP and Xe-LPG");
   EXPECT_EQ(generation("bmg").name, "Xe2");
 }
 
@@ -39,6 +40,15 @@ TEST(GpuGeneration, PublishedRatesAreNoCalibration) {
   EXPECT_EQ(rates.compute_units, 20);
   EXPECT_EQ(published_rates(generation("bmg"), 0).compute_units, 1);
   EXPECT_EQ(rates.gpu, &generation("bmg"));
+}
+
+TEST(GpuGeneration, EmulatedMatrixOperationsAreMultiplyAddsAndPackedDotProducts) {
+  const DeviceRates emulated = published_rates(generation("mtl"), 0);
+  EXPECT_EQ(emulated.matrix_f16_gflops, emulated.fma_gflops);
+  EXPECT_EQ(emulated.matrix_i8_gflops, emulated.dot_gflops);
+  const DeviceRates units = published_rates(generation("dg2"), 0);
+  EXPECT_EQ(units.matrix_f16_gflops, 8 * units.fma_gflops);
+  EXPECT_EQ(units.matrix_u8_gflops, 16 * units.fma_gflops);
 }
 
 Variant tiled(int tile_k, int reg_m, int reg_n) {

@@ -64,7 +64,7 @@ constexpr GpuGeneration kNvidiaMatrix = {.name = "Turing and later",
 // "Introduction to the Xe-HPG Architecture", Intel 2022: 16 vector engines of 8 lanes, matrix
 // engines with 64 f16 multiply-adds; 128 registers of 32 bytes a thread ("oneAPI GPU Optimization
 // Guide", Intel, small register mode, which Mesa takes).
-constexpr GpuGeneration kXeHpg = {.name = "Xe-LP and Xe-HPG",
+constexpr GpuGeneration kXeHpg = {.name = "Xe-HPG",
                                   .multiply_adds = 128,
                                   .instructions = 128,
                                   .matrix_multiply_adds = 1024,
@@ -74,6 +74,13 @@ constexpr GpuGeneration kXeHpg = {.name = "Xe-LP and Xe-HPG",
                                   .workgroup_registers = kNone,
                                   .fragment_lanes = 0,
                                   .keeps_more = true};
+// Mesa replaces a matrix operation by a multiply-add for each product of a lane.
+constexpr GpuGeneration kXeLp = [] {
+  GpuGeneration gpu = kXeHpg;
+  gpu.name = "Xe-LP and Xe-LPG";
+  gpu.matrix_multiply_adds = gpu.multiply_adds;
+  return gpu;
+}();
 // "Intel Xe2 GPU Architecture", Intel 2024: 8 vector engines of 16 lanes, the same rates of a core;
 // registers of 64 bytes.
 constexpr GpuGeneration kXe2 = {.name = "Xe2",
@@ -99,6 +106,7 @@ const GpuGeneration* gpu_generation(const DeviceProfile& device) {
     case kNvidia:
       return &kNvidiaMatrix;
     case kIntel:
+      if (emulates_matrix_units(device)) return &kXeLp;
       return limits.min_subgroup_size == 16 ? &kXe2 : &kXeHpg;
     default:
       return nullptr;

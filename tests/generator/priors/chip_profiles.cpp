@@ -38,6 +38,7 @@ struct Chip {
   std::uint64_t range_bytes, texels, allocation_bytes;
   bool atomics;
   std::vector<MatrixShape> shapes;
+  std::uint32_t device_id = 0;  // where it tells chips apart
 };
 
 DeviceProfile profile(const Chip& chip) {
@@ -45,6 +46,7 @@ DeviceProfile profile(const Chip& chip) {
   d.name = chip.name;
   d.vendor_id = chip.vendor_id;
   d.kind = chip.kind;
+  d.device_id = chip.device_id;
   d.limits = {.max_workgroup_invocations = 1024,
               .max_workgroup_size = {1024, 1024, 64},
               .shared_memory_bytes = chip.shared_bytes,
@@ -78,6 +80,7 @@ std::vector<DeviceProfile> chip_profiles() {
   const std::vector<MatrixShape> ampere =
       shapes_of({{16, 16, 16}, {16, 8, 16}, {16, 8, 8}}, true,
                 {{16, 16, 32}, {16, 8, 32}, {16, 8, 16}, {8, 8, 16}});
+  const std::vector<MatrixShape> xe = shapes_of({{8, 8, 16}}, false, {{8, 8, 32}});
   const auto discrete = DeviceKind::kDiscrete, integrated = DeviceKind::kIntegrated;
   const std::array chips = {
       Chip{"NAVI21", kAmd, discrete, 64, 32, 64, 64 * kKiB, kAll, kAll, kAll - 3, false, {}},
@@ -88,10 +91,16 @@ std::vector<DeviceProfile> chip_profiles() {
            ampere},
       Chip{"162", kNvidia, discrete, 32, 32, 32, 48 * kKiB, kTwoGiB, 1u << 27, kTwoGiB, false,
            turing},
-      Chip{"dg2", kIntel, discrete, 32, 8, 32, 64 * kKiB, kAll, 1u << 27, kFourGiB, true,
-           shapes_of({{8, 8, 16}}, false, {{8, 8, 32}})},
+      Chip{"dg2", kIntel, discrete, 32, 8, 32, 64 * kKiB, kAll, 1u << 27, kFourGiB, true, xe,
+           0x5690},
       Chip{"bmg", kIntel, discrete, 32, 16, 32, 128 * kKiB, kAll, 1u << 27, kFourGiB, true,
-           shapes_of({{8, 16, 16}}, false, {{8, 16, 32}})}};
+           shapes_of({{8, 16, 16}}, false, {{8, 16, 32}}), 0xe202},
+      Chip{"tgl", kIntel, integrated, 32, 8, 32, 64 * kKiB, kTwoGiB, 1u << 27, kTwoGiB, false, xe,
+           0x9a49},
+      Chip{"mtl", kIntel, integrated, 32, 8, 32, 64 * kKiB, kTwoGiB, 1u << 27, kTwoGiB, true, xe,
+           0x7d60},
+      Chip{"arl-h", kIntel, integrated, 32, 8, 32, 64 * kKiB, kTwoGiB, 1u << 27, kTwoGiB, true, xe,
+           0x7d51}};
   std::vector<DeviceProfile> profiles;
   for (const Chip& chip : chips) profiles.push_back(profile(chip));
   return profiles;

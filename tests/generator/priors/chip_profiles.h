@@ -1,4 +1,5 @@
-// What the drivers of eight GPUs report, one of each generation for which there is a table.
+// What the drivers of eleven GPUs report, one of each generation for which there is a table, and of
+// Intel's that differ in matrix units.
 #pragma once
 
 #include <string>
@@ -9,8 +10,8 @@
 namespace rooftile {
 
 /// Profiles as `scripts/gpu-compilers run CHIP build/rooftile devices --json` printed them with
-/// Mesa 25.0 (AMD, Intel) and 26 (NVIDIA) on 2026-11-23, the chip's name in `name`. Neither memory
-/// nor compute units are known there.
+/// Mesa 25.0 (AMD, Intel) and 26 (NVIDIA) on 2026-11-23 and 27, the chip's name in `name`. Neither
+/// memory nor compute units are known there.
 std::vector<DeviceProfile> chip_profiles();
 DeviceProfile chip_profile(const std::string& name);
 

@@ -2,6 +2,7 @@
 // vendor.
 #include "generator/priors/priors.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 
 #include <map>
@@ -69,12 +70,14 @@ DeviceProfile device_for(std::string_view table) {
   } else if (table == "amd_cdna.txt") {
     d.vendor_id = 0x1002;
     d.limits = limits(64, 64, 65536, square);
-  } else if (table == "intel_xe.txt") {
+  } else if (table.starts_with("intel")) {
     d.vendor_id = 0x8086;
+    if (table == "intel_xe.txt") d.kind = DeviceKind::kIntegrated;
     d.limits = limits(8, 32, 49152, {{8, 16, 16, kF16, kF32}, {8, 8, 16, kF16, kF32}});
     for (const DataType operand : {kI8, kU8})
       for (const int columns : {8, 16})
         d.limits.matrix_shapes.push_back({8, columns, 32, operand, kI32});
+    d.limits.float32_atomic_add = true;
   } else if (table == "apple.txt") {
     d.vendor_id = 0x106b;
     d.limits = limits(32, 32, 32768, {});
@@ -106,6 +109,8 @@ std::vector<Problem> problems() {
   // Some lines are for operands that packed dot products and whole vectors along k cannot take.
   for (const char* types : {"f16", "i8_i32"})
     all.push_back(retyped(packed_problem(1024, 2048, 4096), parse_types(types)));
+  all.push_back(retyped(packed_problem(1024, 2048, 4096, Transpose::kYes, Transpose::kYes),
+                        parse_types("f16xq4b32_f16")));
   return all;
 }
 
@@ -157,6 +162,42 @@ TEST(Priors, DevicesGetTheTablesOfTheirKind) {
   EXPECT_THAT(prior_tables(DeviceProfile{}), IsEmpty());
 }
 
+// By the ids for which Mesa's compiler emits matrix operations (dpas).
+TEST(Priors, IntelGpusWithoutMatrixUnitsGetNoTableForThem) {
+  struct Gpu {
+    std::uint32_t id;
+    DeviceKind kind;
+    std::uint32_t least_lanes;
+    bool atomics, units;
+  };
+  constexpr auto kDiscrete = DeviceKind::kDiscrete, kIntegrated = DeviceKind::kIntegrated;
+  constexpr Gpu kGpus[] = {
+      {0x9a49, kIntegrated, 8, false, false},  // Tiger Lake
+      {0x4680, kIntegrated, 8, false, false},  // Alder Lake
+      {0xa780, kIntegrated, 8, false, false},  // Raptor Lake
+      {0x4905, kDiscrete, 8, false, false},    // DG1
+      {0x7d55, kIntegrated, 8, true, false},   // Meteor Lake H
+      {0x7d60, kIntegrated, 8, true, false},   // Meteor Lake U
+      {0x7d67, kIntegrated, 8, true, false},   // Arrow Lake S
+      {0x7d41, kIntegrated, 8, true, false},   // Arrow Lake U
+      {0xb640, kIntegrated, 8, true, false},  {0x7d51, kIntegrated, 8, true, true},  // Arrow Lake H
+      {0x7dd1, kIntegrated, 8, true, true},   {0x5690, kDiscrete, 8, true, true},    // Arc A770M
+      {0x56c0, kDiscrete, 8, true, true},                                            // Flex 170
+      {0x64a0, kIntegrated, 16, true, true},                                         // Lunar Lake
+      {0xe202, kDiscrete, 16, true, true},                                           // Battlemage
+  };
+  DeviceProfile device = device_for("intel_xmx.txt");
+  for (const Gpu& gpu : kGpus) {
+    device.device_id = gpu.id;
+    device.kind = gpu.kind;
+    device.limits.min_subgroup_size = gpu.least_lanes;
+    device.limits.float32_atomic_add = gpu.atomics;
+    EXPECT_EQ(prior_tables(device).front(), gpu.units ? "intel_xmx.txt" : "intel_xe.txt")
+        << fmt::format("{:x}", gpu.id);
+    EXPECT_EQ(prior_tables(device).back(), "intel_xe.txt");
+  }
+}
+
 TEST(Priors, AreThoseForTheProblem) {
   const DeviceProfile device = device_for("nvidia_matrix.txt");
   const auto families = [&](const char* types, std::int64_t m) {
@@ -174,7 +215,7 @@ TEST(Priors, AreThoseForTheProblem) {
 }
 
 TEST(Priors, ALineMayLeaveOutTransposes) {
-  const DeviceProfile device = device_for("intel_xe.txt");
+  const DeviceProfile device = device_for("intel_xmx.txt");
   const auto depths = [&](const char* types, Transpose a, Transpose b) {
     const Problem p = retyped(packed_problem(512, 512, 1024, a, b), parse_types(types));
     std::vector<int> found;
@@ -184,8 +225,8 @@ TEST(Priors, ALineMayLeaveOutTransposes) {
     return found;
   };
   using enum Transpose;
-  EXPECT_THAT(depths("f16xq4b32_f16", kNo, kYes), testing::ElementsAre(32, 32, 16));
-  EXPECT_THAT(depths("f16xq4b32_f16", kYes, kYes), testing::ElementsAre(32, 16));
+  EXPECT_THAT(depths("f16xq4b32_f16", kNo, kYes), testing::ElementsAre(32, 64, 16));
+  EXPECT_THAT(depths("f16xq4b32_f16", kYes, kYes), testing::ElementsAre(64, 64, 16));
   EXPECT_THAT(depths("u8_i32", kYes, kYes), testing::ElementsAre(64, 32));
   EXPECT_THAT(depths("u8_i32", kYes, kNo), testing::ElementsAre(32));
 }
