@@ -115,14 +115,16 @@ std::uint32_t matrix_lanes(const MatrixShape& shape, const DeviceLimits& limits)
 /// A workgroup of two by two subgroups, each of two by two matrix operations: 64 x 64 for the usual
 /// shape of 16 x 16. On Intel, this is the largest block of a subgroup that does not spill: 16 x 32
 /// on Xe2, 16 x 16 on Xe-HPG, with one matrix operation along k
-/// (bench/results/gpu-compilers.md). Rows in shared memory are padded by
-/// 16 bytes, so that those of a fragment begin in different banks.
-Variant matrix_default(const MatrixShape& shape, std::uint32_t lanes) {
+/// (bench/results/gpu-compilers.md), and 8 x 16 on Xe-LP, which adds no floats atomically and whose
+/// driver emulates the unit: 16 x 16 spills up to 20 registers there. Rows in shared memory are
+/// padded by 16 bytes, so that those of a fragment begin in different banks.
+Variant matrix_default(const MatrixShape& shape, const DeviceLimits& limits) {
+  const bool xe_lp = limits.min_subgroup_size == 8 && !limits.float32_atomic_add;
   return {.family = Family::kMatrix,
           .tile_m = 4 * shape.m,
           .tile_n = 4 * shape.n,
           .tile_k = shape.m == 8 ? std::max(shape.k, 16) : 2 * shape.k,
-          .subgroup_m = 2 * shape.m,
+          .subgroup_m = (xe_lp ? 1 : 2) * shape.m,
           .subgroup_n = 2 * shape.n,
           .matrix_m = shape.m,
           .matrix_n = shape.n,
@@ -132,7 +134,7 @@ Variant matrix_default(const MatrixShape& shape, std::uint32_t lanes) {
           .stage = Stage::kShared,
           .shared_pad = static_cast<int>(16 / bytes_of(shape.operand)),
           .unroll_k = shape.k,
-          .subgroup_size = static_cast<int>(lanes)};
+          .subgroup_size = static_cast<int>(matrix_lanes(shape, limits))};
 }
 
 /// Subgroups of 8 invocations and fewer are software devices', whose memory is the processor's
@@ -167,8 +169,7 @@ std::vector<Variant> family_defaults(Family family, const DeviceLimits& limits) 
   if (family == Family::kMatrix)
     for (const std::vector<MatrixShape>& shapes :
          {limits.matrix_shapes, limits.matrix_granularities})
-      for (const MatrixShape& shape : shapes)
-        defaults.push_back(matrix_default(shape, matrix_lanes(shape, limits)));
+      for (const MatrixShape& shape : shapes) defaults.push_back(matrix_default(shape, limits));
   return defaults;
 }
 

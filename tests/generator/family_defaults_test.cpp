@@ -206,6 +206,19 @@ TEST(Defaults, BroadcastKernelsFitTheRegistersOfAnInvocation) {
   }
 }
 
+// With 16 x 16 the driver of Xe-LP, which emulates the units, spills (gpu_compilers.tgl.first).
+TEST(Defaults, MatrixKernelsFitTheRegistersOfXeLp) {
+  DeviceLimits limits = discrete_limits();
+  limits.min_subgroup_size = 8;
+  limits.matrix_shapes = {{8, 8, 16, DataType::kF16, DataType::kF32}};
+  const auto rows = [&](bool atomics) {
+    limits.float32_atomic_add = atomics;
+    return family_defaults(Family::kMatrix, limits).front().subgroup_m;
+  };
+  EXPECT_EQ(rows(true), 16);
+  EXPECT_EQ(rows(false), 8);
+}
+
 TEST(Defaults, OfNaiveAreTheFallback) {
   EXPECT_EQ(family_defaults(Family::kNaive, {}).front(), fallback_variant());
 }
