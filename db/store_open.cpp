@@ -4,6 +4,7 @@
 #include "db/exchange/foreign_file.h"
 #include "db/open/file_location.h"
 #include "db/open/open_file.h"
+#include "db/open/prepare_place.h"
 #include "db/store_impl.h"
 
 namespace rooftile {

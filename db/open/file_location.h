@@ -1,5 +1,4 @@
-// Checks and prepares the place of a database before it is opened. Internal to db/, but for
-// refuse_links_of_others.
+// Where the path of a database leads. Internal to db/, but for refuse_links_of_others.
 #pragma once
 
 #include <filesystem>
@@ -22,10 +21,5 @@ std::filesystem::path resolved_path(const std::filesystem::path& path, std::stri
 /// The status of what lies at the path. Throws kIo where it cannot be found out. named: as in
 /// StoreOptions.
 std::filesystem::file_status status_of(const std::filesystem::path& path, std::string_view named);
-
-/// Creates missing folders of own_database_path() (kReadWrite, mode 0700). Throws kIo for a folder,
-/// a device, a path that cannot be reached or one in a folder that does not exist, and kDatabase
-/// when there is no file to read.
-void prepare_place(const std::filesystem::path& path, const StoreOptions& options);
 
 }  // namespace rooftile

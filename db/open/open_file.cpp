@@ -11,9 +11,9 @@
 
 #include "core/error.h"
 #include "db/migrations/schema.h"
-#include "db/open/file_location.h"
 #include "db/open/folder_lock.h"
 #include "db/open/older_file.h"
+#include "db/open/prepare_place.h"
 #include "db/open/set_aside.h"
 #include "db/sqlite/sidecars.h"
 

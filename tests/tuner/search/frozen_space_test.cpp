@@ -1,23 +1,19 @@
 #include "tuner/search/frozen_space.h"
 
 #include <gtest/gtest.h>
-#include <unistd.h>
 
-#include <filesystem>
 #include <limits>
 
 #include "core/error.h"
 #include "generator/space.h"
+#include "tests/support/scratch.h"
 
 namespace rooftile {
 namespace {
 
 class FrozenSpaceTest : public testing::Test {
  protected:
-  FrozenSpaceTest()
-      : folder_(std::filesystem::temp_directory_path() /
-                ("rooftile-frozen-" + std::to_string(::getpid()))),
-        store_(folder_ / "tuned.db") {
+  FrozenSpaceTest() : store_(folder_ / "tuned.db") {
     DeviceProfile profile{.name = "Device, \"quoted\"\n# with a line",
                           .device_uuid = std::string(32, '1'),
                           .driver_info = "driver 1",
@@ -28,7 +24,6 @@ class FrozenSpaceTest : public testing::Test {
                                          {"host.triad", "gbps", 9, 0, 3}};
     store_.add_calibration(device_, figures);
   }
-  ~FrozenSpaceTest() override { std::filesystem::remove_all(folder_); }
 
   void sample(const Variant& variant, SampleStatus status, double ns = 0, std::size_t count = 0,
               double pack_ns = 0, SamplePurpose purpose = SamplePurpose::kSearch) {
@@ -46,7 +41,7 @@ class FrozenSpaceTest : public testing::Test {
   }
   FrozenSpace frozen() const { return frozen_space(store_, store_.devices().front(), problem_); }
 
-  std::filesystem::path folder_;
+  ScratchFolder folder_;
   Store store_;
   RowId device_ = 0, run_ = 0;
   const Problem problem_ = packed_problem(97, 83, 501);
