@@ -32,8 +32,8 @@ struct ContextOptions {
   std::filesystem::path database;  ///< Empty: default_database_path().
   /// Substring of a name or UUID. Empty: $ROOFTILE_DEVICE, else the best tuned device.
   std::string device;
-  bool needs_device = false;  ///< Without a tuned device that matches, kUnsupported is thrown.
-  std::optional<TierChoice> tier;         ///< No value: $ROOFTILE_TIER, else auto.
+  bool needs_device = false;       ///< Without a tuned device that matches, kUnsupported is thrown.
+  std::optional<TierChoice> tier;  ///< No value: $ROOFTILE_TIER, else auto.
   std::filesystem::path cache_folder;     ///< Empty: default_cache_folder().
   std::optional<LogUntuned> log_untuned;  ///< No value: $ROOFTILE_LOG_UNTUNED, else yes.
   /// No value: $ROOFTILE_MEASURE_CALLS, else yes, but no in a rank of an MPI program.
