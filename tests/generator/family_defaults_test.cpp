@@ -206,7 +206,7 @@ TEST(Defaults, BroadcastKernelsFitTheRegistersOfAnInvocation) {
   }
 }
 
-// With 16 x 16 the driver of Xe-LP, which emulates the units, spills (gpu_compilers.tgl.first).
+// With 16 x 16 the driver of Xe-LP, which emulates the units, spills (gpu_compilers.tgl).
 TEST(Defaults, MatrixKernelsFitTheRegistersOfXeLp) {
   DeviceLimits limits = discrete_limits();
   limits.min_subgroup_size = 8;

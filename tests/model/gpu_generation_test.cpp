@@ -42,9 +42,9 @@ TEST(GpuGeneration, PublishedRatesAreNoCalibration) {
   EXPECT_EQ(rates.gpu, &generation("bmg"));
 }
 
-TEST(GpuGeneration, EmulatedMatrixOperationsAreMultiplyAddsAndPackedDotProducts) {
+TEST(GpuGeneration, EmulatedMatrixOperationsAreTwoInstructionsOrPackedDotProducts) {
   const DeviceRates emulated = published_rates(generation("mtl"), 0);
-  EXPECT_EQ(emulated.matrix_f16_gflops, emulated.fma_gflops);
+  EXPECT_EQ(2 * emulated.matrix_f16_gflops, emulated.fma_gflops);
   EXPECT_EQ(emulated.matrix_i8_gflops, emulated.dot_gflops);
   const DeviceRates units = published_rates(generation("dg2"), 0);
   EXPECT_EQ(units.matrix_f16_gflops, 8 * units.fma_gflops);
@@ -127,6 +127,20 @@ TEST(Registers, SurelyFitWithAQuarterToSpare) {
   v.tile_m = 256;
   v.tile_n = 128;  // 512 invocations have 128 each.
   EXPECT_FALSE(surely_fits_registers(v, {}, generation("172")));
+  const Variant unit{.family = Family::kMatrix,
+                     .tile_m = 32,
+                     .tile_n = 32,
+                     .tile_k = 16,
+                     .subgroup_m = 16,
+                     .subgroup_n = 16,
+                     .matrix_m = 8,
+                     .matrix_n = 8,
+                     .matrix_k = 16,
+                     .stage = Stage::kShared,
+                     .unroll_k = 16,
+                     .subgroup_size = 8};
+  EXPECT_TRUE(surely_fits_registers(unit, kHalf, generation("dg2")));
+  EXPECT_FALSE(surely_fits_registers(unit, kHalf, generation("mtl"))) << "the unit is emulated";
   // 32 sums, eight steps of 4 rows and 8 columns, which may be unpacked ahead.
   const Variant rows{.family = Family::kVector,
                      .tile_m = 4,

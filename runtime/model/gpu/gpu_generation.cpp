@@ -74,11 +74,12 @@ constexpr GpuGeneration kXeHpg = {.name = "Xe-HPG",
                                   .workgroup_registers = kNone,
                                   .fragment_lanes = 0,
                                   .keeps_more = true};
-// Mesa replaces a matrix operation by a multiply-add for each product of a lane.
+// Mesa replaces a matrix operation by a multiply-add and, on Xe-LPG, .75 conversions for each
+// product of a lane (bench/results/gpu-compilers.md).
 constexpr GpuGeneration kXeLp = [] {
   GpuGeneration gpu = kXeHpg;
   gpu.name = "Xe-LP and Xe-LPG";
-  gpu.matrix_multiply_adds = gpu.multiply_adds;
+  gpu.matrix_multiply_adds = gpu.multiply_adds / 2;
   return gpu;
 }();
 // "Intel Xe2 GPU Architecture", Intel 2024: 8 vector engines of 16 lanes, the same rates of a core;

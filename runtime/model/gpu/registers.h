@@ -14,7 +14,7 @@ double needed_registers(const Variant& v, const Types& types, const GpuGeneratio
 /// Registers of 32 bits that an invocation can have; the compiler spills the others to memory.
 double available_registers(const Variant& v, const GpuGeneration& gpu);
 /// Whether the estimate leaves a quarter of the registers free: what is likely to compile without
-/// spills (tests/gpu_compilers/test_chip.py).
+/// spills (tests/gpu_compilers/test_chip.py). Never for matrix operations that a driver emulates.
 bool surely_fits_registers(const Variant& v, const Types& types, const GpuGeneration& gpu);
 
 }  // namespace rooftile
