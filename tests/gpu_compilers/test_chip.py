@@ -4,7 +4,7 @@ default of every family with every type, all priors, and the kernels with which 
 device (scripts/gpu-compilers).
 
     test_chip.py inspect SOURCE_DIR PROGRAM CHIP FILE    compiles the kernels and writes what the compiler tells about them
-    test_chip.py CHECK FILE                              CHECK: compiles, understood, registers, chosen
+    test_chip.py CHECK FILE                              CHECK: compiles, understood, registers, units, chosen
     test_chip.py first SOURCE_DIR PROGRAM CHIP           compiles what is used first, with all transposes
     test_chip.py weights SOURCE_DIR PROGRAM CHIP         the same with the other types of weights
     test_chip.py order SOURCE_DIR PROGRAM CHIP           holds the model's first ten kernels against frozen figures
@@ -49,8 +49,7 @@ def transposes_of_a(chip):
 def inspect(source, program, chip, file):
     pathlib.Path(file).unlink(missing_ok=True)
     kernels = {}
-    runs = [["--defaults", *b] for b in (STRAIGHT, B_TRANSPOSED)]
-    runs += [["--priors", *a, *b] for a in transposes_of_a(chip) for b in (STRAIGHT, B_TRANSPOSED)]
+    runs = [[choice, *a, *b] for choice in ("--defaults", "--priors") for a in transposes_of_a(chip) for b in (STRAIGHT, B_TRANSPOSED)]
     runs += [["--portfolio", "--type", "f32"], ["--portfolio", "--type", "f16", *B_TRANSPOSED],
              ["--portfolio", "--type", "f16xq4b32_f16", *B_TRANSPOSED]]
     for options in runs:
@@ -201,7 +200,7 @@ def chosen(kernels):
     return wrong
 
 
-CHECKS = {"compiles": compiles, "understood": understood, "registers": registers, "chosen": chosen}
+CHECKS = {"compiles": compiles, "understood": understood, "registers": registers, "units": units, "chosen": chosen}
 
 
 def main():
