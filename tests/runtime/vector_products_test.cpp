@@ -63,6 +63,37 @@ TEST_F(VectorProducts, AreTheMatrixVectorProductsOfBlasInEveryLayout) {
           }
 }
 
+// Behind 2^24 one sum loses every 1 that is added to it, and several lose those of one of them.
+TEST_F(VectorProducts, OfOneElementAreSummedInParts) {
+  constexpr std::int64_t kLength = 4096;
+  constexpr float kLarge = 1 << 24;
+  for (const Transpose trans_a : {kNo, kYes})
+    for (const Transpose trans_b : {kNo, kYes})
+      for (const std::int64_t ld : {1, 3}) {
+        Problem p = packed_problem(1, 1, kLength, trans_a, trans_b);
+        if (trans_a == kYes) p.lda = ld;
+        if (trans_b == kNo) p.ldb = ld;
+        std::vector<float> a(3 * kLength, 1.0f), b(3 * kLength, 1.0f);
+        a[0] = kLarge;
+        float c = 0;
+        HostBlas::get().sgemm(p, a.data(), b.data(), &c, HostThreads::kOne);
+        EXPECT_GE(c, kLarge + kLength / 2) << to_string(p) << " " << ld;
+        EXPECT_LE(c, kLarge + kLength) << to_string(p) << " " << ld;
+      }
+}
+
+TEST_F(VectorProducts, OfABetaThatIsNanAreNan) {
+  for (const auto& [m, n] : {std::pair(1, 5), std::pair(5, 1), std::pair(1, 1)})
+    for (const Tier tier : kHostTiers) {
+      Product product(padded_problem(m, n, 3, kNo, kNo, 1.0f, kNan));
+      run_on_host(HostBlas::get(), call_of(product), tier);
+      for (std::int64_t i = 0; i < m; ++i)
+        for (std::int64_t j = 0; j < n; ++j)
+          EXPECT_TRUE(std::isnan(product.c[static_cast<std::size_t>(i * product.problem.ldc + j)]))
+              << to_string(product.problem) << " " << name(tier);
+    }
+}
+
 TEST_F(VectorProducts, AreTheMatrixVectorProductsOfBlasForEveryType) {
   for (const std::string& types : other_types())
     for (const auto& [m, n] : {std::pair(1, 35), std::pair(35, 1)})
