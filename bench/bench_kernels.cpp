@@ -5,6 +5,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <chrono>
+#include <filesystem>
 #include <fstream>
 #include <functional>
 #include <future>
@@ -279,8 +280,12 @@ struct OneProblem {
 
 int run(const Setting& setting, const OneProblem& one) {
   std::vector<Experiment> experiments;
-  for (const std::string& file : setting.files)
+  for (const std::string& file : setting.files) {
     std::ranges::move(read_experiments(file), std::back_inserter(experiments));
+    std::error_code ignored;
+    if (std::filesystem::equivalent(file, setting.csv, ignored))
+      fail(ErrorCode::kInvalidArgument, "--csv names {}, which holds the questions", file);
+  }
   if (!setting.check.empty()) return check(setting.check, experiments);
   const Enumeration found = enumerate_devices();
   if (found.devices.empty()) fail(ErrorCode::kDevice, "no Vulkan device: {}", found.note);
@@ -314,8 +319,7 @@ int main(int argc, char** argv) {
   Setting setting;
   OneProblem one;
   CLI::Option* files =
-      app.add_option("FILE", setting.files, "Experiments (bench/experiments/README.md)")
-          ->check(CLI::ExistingFile);
+      app.add_option("FILE", setting.files, "Experiments (bench/experiments/README.md)");
   app.add_option("--check", setting.check,
                  "Only say which experiments the devices of this database could run")
       ->needs(files)

@@ -45,8 +45,9 @@ constexpr std::string_view kWider = ", or compute in float64 with --tier host64"
 std::string shape_of(const NpyReader& file) { return shape_text(file.header().shape); }
 
 /// Quantisation that B's files describe: bytes of a block, type of the scales, kind of zero points.
+/// bits: 4, 8, or 0 for what the shape says.
 Types quantized_types(const MatrixFile& a, const NpyReader& values, const NpyReader& scales,
-                      const std::optional<NpyReader>& zero_points, std::int64_t k) {
+                      const std::optional<NpyReader>& zero_points, std::int64_t k, int bits) {
   const std::vector<std::int64_t>& shape = values.header().shape;
   if (values.header().type != NpyType::kU8 || shape.size() != 3)
     fail(ErrorCode::kUnsupported,
@@ -61,20 +62,25 @@ Types quantized_types(const MatrixFile& a, const NpyReader& values, const NpyRea
   if (zero_points)
     types.b.zero_point =
         zero_points->header().type == NpyType::kU8 ? ZeroPoint::kPacked : ZeroPoint::kFloat;
-  // Blocks of 4-bit and 8-bit values may have the same size; k distinguishes them.
-  for (const int bits : {4, 8}) {
-    const std::int64_t block = shape[2] * 8 / bits;
-    if (block >= 16 && block <= 256 && (k + block - 1) / block == shape[1]) {
-      types.b.bits = bits;
-      types.b.block = static_cast<int>(block);
-      validate(types);
-      return types;
-    }
-  }
-  fail(ErrorCode::kUnsupported,
-       "{} has shape {}, which no blocks of 16 to 256 values of 4 or 8 bits make of k = {} (A is "
-       "{})",
-       values.name(), shape_of(values), k, a.path());
+  // Blocks of 4-bit and 8-bit values may have the same size. k tells them apart, unless one block
+  // of either holds all of it.
+  const auto fits = [&](int of_bits) {
+    const std::int64_t block = shape[2] * 8 / of_bits;
+    return (bits == 0 || bits == of_bits) && block >= 16 && block <= 256 &&
+           (k + block - 1) / block == shape[1];
+  };
+  if (!fits(4) && !fits(8))
+    fail(ErrorCode::kUnsupported,
+         "{} has shape {}, which no blocks of 16 to 256 values of {} bits make of k = {} (A is {})",
+         values.name(), shape_of(values), bits == 0 ? "4 or 8" : std::to_string(bits), k, a.path());
+  if (fits(4) && fits(8))
+    fail(ErrorCode::kUnsupported,
+         "{} has shape {}: {} values of 4 bits or {} of 8 bits a block; say which with --bits",
+         values.name(), shape_of(values), 2 * shape[2], shape[2]);
+  types.b.bits = fits(4) ? 4 : 8;
+  types.b.block = static_cast<int>(shape[2] * 8 / types.b.bits);
+  validate(types);
+  return types;
 }
 
 void check_elements(const NpyReader& file, std::string_view what, std::int64_t bytes) {
@@ -89,8 +95,8 @@ void open_quantized(GemmInputs& inputs, const GemmFiles& files, Extent a) {
   if (!files.zero_points.empty()) inputs.zero_points.emplace(files.zero_points);
   if (files.trans_b)
     fail(ErrorCode::kInvalidArgument, "--trans-b: quantised values are n x k already");
-  const Types types =
-      quantized_types(inputs.a, *inputs.values, *inputs.scales, inputs.zero_points, a.columns);
+  const Types types = quantized_types(inputs.a, *inputs.values, *inputs.scales, inputs.zero_points,
+                                      a.columns, files.bits);
   inputs.problem =
       packed_problem(a.rows, inputs.values->header().shape[0], a.columns,
                      combined(files.trans_a, inputs.a.stored()), Transpose::kYes, 1, types);

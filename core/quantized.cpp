@@ -288,12 +288,13 @@ void quantize_in_blocks(const Problem& p, const float* values, std::int64_t row_
       const auto value = [&](std::int64_t step) {
         return static_cast<double>(values[row * row_stride + step * step_stride]);
       };
-      Limits limits = limits_of(p.types, row, first, last, value);
-      limits = {std::min(limits.low, 0.0), std::max(limits.high, 0.0)};
+      const Limits of_weights = limits_of(p.types, row, first, last, value);
+      // Zero is always among the values of a block.
+      const Limits limits = {std::min(of_weights.low, 0.0), std::max(of_weights.high, 0.0)};
       const auto in_block = [&] {
         return fmt::format("rows {} to {} of column {} (k x n) have weights from {} to {}", first,
-                           last - 1, row, static_cast<float>(limits.low),
-                           static_cast<float>(limits.high));
+                           last - 1, row, static_cast<float>(of_weights.low),
+                           static_cast<float>(of_weights.high));
       };
       if (limits.low < reach.lowest || limits.high > reach.highest ||
           limits.high - limits.low > reach.widest)

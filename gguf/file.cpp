@@ -65,7 +65,8 @@ void skip_value(Cursor& cursor, std::uint32_t type) {
     type = cursor.number32();
     count = cursor.number(8);
   }
-  if (type >= kValueBytes.size() || type == kArray)
+  if (type == kArray) cursor.damaged("its metadata has an array of arrays");
+  if (type >= kValueBytes.size())
     cursor.damaged(fmt::format("metadata of the unknown type {}", type));
   if (count > cursor.left() / std::max<std::uint64_t>(kValueBytes[type], 1))
     cursor.damaged("an array of its metadata exceeds the file");
@@ -99,7 +100,8 @@ GgufTensor tensor_of(Cursor& cursor) {
   GgufTensor tensor;
   const std::string_view name = cursor.text();
   if (name.empty() || name.size() > kLongestName || !is_printable(name))
-    cursor.damaged("a tensor has no name, or one that no program writes");
+    cursor.damaged(
+        fmt::format("a tensor's name is not 1 to {} bytes of printable UTF-8", kLongestName));
   tensor.name = name;
   const std::uint32_t sizes = cursor.number32();
   if (sizes > kMostSizes)
@@ -183,7 +185,7 @@ std::vector<GgufTensor> parse_gguf(std::span<const std::uint8_t> bytes, std::str
   // The shortest description: length and letter of the name, number of sizes, format, offset.
   constexpr std::uint64_t kShortest = 8 + 1 + 4 + 4 + 8;
   if (tensor_count > cursor.left() / kShortest)
-    cursor.damaged(fmt::format("it counts {} tensors, more than it has room for", tensor_count));
+    cursor.damaged(fmt::format("it is cut short: it has no room for its {} tensors", tensor_count));
   std::vector<GgufTensor> tensors;
   std::set<std::string_view> names;
   tensors.reserve(tensor_count);

@@ -6,6 +6,7 @@
 #include <fstream>
 #include <optional>
 
+#include "core/byte_order_mark.h"
 #include "core/error.h"
 
 namespace rooftile {
@@ -89,10 +90,12 @@ Experiment experiment_of(const Cells& cells) {
 std::vector<Experiment> read_experiments(const std::filesystem::path& file) {
   std::ifstream text(file);
   if (!text) fail(ErrorCode::kIo, "cannot read {}", file.string());
+  skip_byte_order_mark(text);
   std::vector<Experiment> all;
   std::optional<Cells> before;
   std::string line;
   for (int at = 1; std::getline(text, line); ++at) {
+    if (line.ends_with('\r')) line.pop_back();
     if (line.empty() || line.front() == '#') continue;
     try {
       if (!before) {

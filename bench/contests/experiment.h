@@ -29,9 +29,9 @@ struct Experiment {
 /// unknown parameter included.
 std::vector<Experiment> read_experiments(const std::filesystem::path& file);
 
-/// "as expected": the interval of the measured ratio lies beyond half of the expected gain or loss;
-/// "not so": it lies on the other side; "open": it reaches over it. Where nothing is expected
-/// (ratio 1): "faster", "slower" or "equal".
+/// "as expected": the interval of the measured ratio lies beyond half of the expected gain or loss
+/// (the square root of the ratio); "not so": it lies on the other side; "open": it reaches over it.
+/// Where nothing is expected (ratio 1): "faster", "slower" or "equal".
 std::string_view verdict(double expected, const Interval& ratio);
 
 }  // namespace rooftile

@@ -201,6 +201,12 @@ void add_gemm(CLI::App& app, const Globals& globals, Action& action) {
            "Scales of the blocks of B, which is quantised then");
   add_file(*command, "--zero-points", files.zero_points,
            "Zero points of the blocks of B: uint8 where they are packed, else floats");
+  command
+      ->add_option("--bits", files.bits,
+                   "Bits of B's values, 4 or 8, where one block of either holds all of k")
+      ->type_name("N")
+      ->check(CLI::IsMember({4, 8}))
+      ->needs("--scales");
   command->add_option("--type-c", files.type_c, "Type of the result: f32, f16 or i32")
       ->type_name("TYPE");
   command

@@ -47,15 +47,16 @@ void prepare_place(const fs::path& path, const StoreOptions& options) {
   if (fs::exists(status) && !fs::is_regular_file(status))
     fail(ErrorCode::kIo, "{} is not a regular file; name another{}", path.string(), options.named);
   if (fs::exists(status)) return;
-  if (options.mode == OpenMode::kReadOnly)
+  const bool reads = options.mode == OpenMode::kReadOnly, own = is_own(path);
+  if (!own && !fs::is_directory(status_of(path.parent_path(), options.named)))
+    fail(reads ? ErrorCode::kDatabase : ErrorCode::kIo,
+         "there is no folder {} for a tuning database; make it, or name another file{}",
+         path.parent_path().string(), options.named);
+  if (reads)
     fail(ErrorCode::kDatabase,
          "there is no tuning database at {}; `rooftile tune` makes one, or name another file{}",
          path.string(), options.named);
-  if (is_own(path)) return create_private_folders(path.parent_path(), options.named);
-  if (!fs::is_directory(status_of(path.parent_path(), options.named)))
-    fail(ErrorCode::kIo,
-         "there is no folder {} for a tuning database; make it, or name another file{}",
-         path.parent_path().string(), options.named);
+  if (own) create_private_folders(path.parent_path(), options.named);
 }
 
 }  // namespace rooftile

@@ -160,7 +160,7 @@ rooftile_status rooftile_last_decision(rooftile_context* context, rooftile_decis
     const std::optional<Answer> answer = context->context.last_answer();
     if (!answer)
       fail(ErrorCode::kUnsupported,
-           "this thread's last call on this context failed, or there was none");
+           "this thread's last call failed, was on another context, or there was none");
     Explanation explanation = context->context.explain({.problem = answer->problem}, answer->where);
     if (answer->kernel != nullptr) explanation.kernel = short_name(*answer->kernel);
     explanation.split.shares = answer->shares;

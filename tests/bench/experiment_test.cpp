@@ -56,6 +56,13 @@ TEST_F(ReadExperiments, ALineLeavesOutWhatIsAsBefore) {
   EXPECT_EQ(all[1].seconds, 2);
 }
 
+TEST_F(ReadExperiments, FilesOfSpreadsheetsAreRead) {
+  const auto file = scratch_ / "sheet.csv";
+  std::ofstream(file) << "\xef\xbb\xbf" << kFirstLine
+                      << "a,8,8,8,0,0,1,f32,tile_m=8,tile_m=4,0.5,1,why\r\n";
+  EXPECT_EQ(read_experiments(file).front().hypothesis, "why");
+}
+
 TEST_F(ReadExperiments, WhatIsWrongIsNamedWithItsLine) {
   const std::string before = "a,8,8,8,0,0,1,f32,", after = ",0.5,1,why\n";
   EXPECT_THAT(refusal(before + "tile_mm=8,tile_m=4" + after), HasSubstr("some.csv:2: "));

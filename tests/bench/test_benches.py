@@ -145,6 +145,13 @@ def test_bench_kernels_answers_what_it_can(tmp_path, jobs):
         assert row["verdict"] in ("faster", "slower", "equal")
 
 
+def test_bench_kernels_keeps_its_questions(tmp_path):
+    text = f"experiment,m,n,k,trans_a,trans_b,batch,type,baseline,variant,expected,seconds,hypothesis\na,8,8,8,0,0,1,f32,{TILES},unroll_k=8,1,1,b\n"
+    (tmp_path / "some.csv").write_text(text)
+    run = subprocess.run([BENCHES / "bench_kernels", "some.csv", "--csv", "./some.csv"], cwd=tmp_path, capture_output=True, text=True)
+    assert run.returncode == 1 and "holds the questions" in run.stderr and (tmp_path / "some.csv").read_text() == text
+
+
 def test_bench_kernels_compares_the_first_choices_of_a_problem(tmp_path):
     text = run(tmp_path, "bench_kernels", "--m", 33, "--n", 17, "--k", 65, "--kernel", TILES, "--priors", 2, "--seconds", 0.05)
     assert len(re.findall(r"^kernel \d: 33x17x65 nn\n  register 8x16 .* -> .*\n  [\d.]+ -> [\d.]+ us", text, re.MULTILINE)) == 2, text

@@ -174,6 +174,23 @@ def test_unusable_weights(rooftile):
     assert not list(rooftile.folder.glob("q.*"))
 
 
+@pytest.mark.parametrize("bits, block, k", [(8, 32, 32), (8, 128, 7), (4, 64, 30), (4, 256, 1)])
+def test_one_block_that_values_of_4_and_of_8_bits_could_fill_needs_bits(rooftile, bits, block, k):
+    w = np.random.default_rng(6).standard_normal((k, 5)).astype(np.float32)
+    x = np.random.default_rng(7).standard_normal((2, k)).astype(np.float32)
+    np.save(rooftile.folder / "w.npy", w)
+    np.save(rooftile.folder / "x.npy", x)
+    rooftile.run("quantize", "w.npy", "-o", "q", "--bits", bits, "--block", block)
+    product = ["x.npy", "q.values.npy", "--scales", "q.scales.npy", "-o", "y.npy"]
+    rooftile.refuses("gemm", *product, says=f"q.values.npy has shape .*bits a block; say which with --bits")
+    rooftile.run("gemm", *product, "--bits", bits)
+    # A value is off by half a step of its block at most, which has 7 or 127 steps to its largest weight.
+    bound = np.abs(x).astype(np.float64).sum(axis=1, keepdims=True) * np.abs(w).max() * {4: 1 / 7, 8: 1 / 127}[bits]
+    assert (np.abs(np.load(rooftile.folder / "y.npy") - x.astype(np.float64) @ w) <= bound).all()
+    rooftile.refuses("gemm", *product, "--bits", 5, says="--bits", code=2)
+    rooftile.refuses("gemm", "x.npy", "w.npy", "--bits", 4, "-o", "y.npy", says="--bits needs --scales", code=2)
+
+
 def test_files_that_do_not_fit_together(rooftile):
     weights(rooftile)
     rooftile.run("quantize", "w.npy", "-o", "q", "--zero-points", "packed")

@@ -59,9 +59,12 @@ TEST_F(OpeningTest, FoldersOfAFileThatIsNamedAreNotMade) {
 }
 
 TEST_F(OpeningTest, AReaderCreatesNoFile) {
-  const Error error = error_of([&] { Store(folder_ / "a" / "rooftile.db", OpenMode::kReadOnly); });
-  EXPECT_EQ(error.code(), ErrorCode::kDatabase);
-  EXPECT_THAT(error.what(), AllOf(HasSubstr("a/rooftile.db"), HasSubstr("ROOFTILE_DB")));
+  for (const auto& [path, says] : {std::pair("rooftile.db", "`rooftile tune` makes one"),
+                                   std::pair("a/rooftile.db", "there is no folder")}) {
+    const Error error = error_of([&] { Store(folder_ / path, OpenMode::kReadOnly); });
+    EXPECT_EQ(error.code(), ErrorCode::kDatabase);
+    EXPECT_THAT(error.what(), AllOf(HasSubstr(says), HasSubstr("ROOFTILE_DB")));
+  }
   EXPECT_TRUE(fs::is_empty(folder_.path()));
 }
 

@@ -182,7 +182,7 @@ TEST(ParseGguf, SaysWhatIsWrong) {
   Builder b;
   EXPECT_THAT(refusal({'n', 'o'}), HasSubstr("x.gguf is no GGUF file"));
   EXPECT_THAT(refusal(b.header(0, 0, 1).with_data(0)), HasSubstr("of version 1"));
-  EXPECT_THAT(refusal(b.header(~0ULL, 0).with_data(64)), HasSubstr("more than it has room for"));
+  EXPECT_THAT(refusal(b.header(~0ULL, 0).with_data(64)), HasSubstr("cut short"));
   EXPECT_THAT(refusal(b.header(0, ~0ULL).with_data(0)), HasSubstr("cut short"));
   EXPECT_THAT(refusal(b.header(1, 0).tensor("t", {33}, kQ8, 0).with_data(64)),
               HasSubstr("33 elements, no multiple of the 32 of Q8_0"));
@@ -205,13 +205,13 @@ TEST(ParseGguf, SaysWhatIsWrong) {
   // Escapes of terminals, also as one character of UTF-8; what is no UTF-8.
   for (const char* name : {"\033[31m", "a\x7f", "\u009b31m", "w\xff", "w\xc1\x81", "\xe2\x82"})
     EXPECT_THAT(refusal(b.header(1, 0).tensor(name, {1}, 0, 0).with_data(64)),
-                HasSubstr("that no program writes"))
+                HasSubstr("printable UTF-8"))
         << name;
   const auto named = [&](std::size_t bytes) {
     return refusal(b.header(1, 0).tensor(std::string(bytes, 'n'), {1}, 0, 0).with_data(64));
   };
   EXPECT_EQ(named(63), "accepted");
-  EXPECT_THAT(named(64), HasSubstr("that no program writes"));
+  EXPECT_THAT(named(64), HasSubstr("1 to 63 bytes"));
   EXPECT_EQ(refusal(b.header(1, 0).tensor("größe.重み", {1}, 0, 0).with_data(64)), "accepted");
   EXPECT_THAT(refusal(b.header(2, 0).tensor("t", {1}, 0, 0).tensor("t", {1}, 0, 0).with_data(64)),
               HasSubstr("two tensors have the name t"));
@@ -231,7 +231,7 @@ TEST(ParseGguf, SaysWhatIsWrong) {
   }
   b.header(0, 1).text("key").number(kArray).number(kArray).number<std::uint64_t>(1);
   b.number(kUint32).number<std::uint64_t>(1).number<std::uint32_t>(7);
-  EXPECT_THAT(refusal(b.with_data(64)), HasSubstr("metadata of the unknown type 9"));
+  EXPECT_THAT(refusal(b.with_data(64)), HasSubstr("an array of arrays"));
   b.header(0, 1).text("key").number<std::uint32_t>(13).number<std::uint64_t>(1);
   EXPECT_THAT(refusal(b.with_data(64)), HasSubstr("metadata of the unknown type 13"));
   constexpr std::uint32_t kUint64 = 10;
