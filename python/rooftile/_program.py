@@ -2,7 +2,7 @@
 import os
 import shutil
 import sys
-from typing import List, NoReturn
+from typing import Any, List, NoReturn, Sequence
 
 from ._library import bundled
 from .errors import INVALID_ARGUMENT, Error, InvalidArgument
@@ -40,10 +40,16 @@ def failure(code: int, stderr: str) -> Error:
     return InvalidArgument(message, INVALID_ARGUMENT) if code == 2 else Error(message)
 
 
-def about(argument: str, file: str, error: Error) -> Error:
-    """The exception for a command that has found something wrong in a file that was made of this argument."""
+def about(argument: str, file: str, error: Error, items: Sequence[Any] = ()) -> Error:
+    """The exception for a command that has found something wrong in a file that was made of this argument, with a line for each of
+    its items behind the header."""
     _, found, reason = str(error).partition(file + ":")
-    return InvalidArgument(f"{argument}: {reason.strip()}", INVALID_ARGUMENT) if found else error
+    if not found:
+        return error
+    line, colon, of_line = reason.strip().partition(": ")
+    if items and colon and line.isdecimal():
+        return InvalidArgument(f"{argument} has {items[int(line) - 2]!r}; {of_line}", INVALID_ARGUMENT)
+    return InvalidArgument(f"{argument}: {reason.strip()}", INVALID_ARGUMENT)
 
 
 def main() -> NoReturn:

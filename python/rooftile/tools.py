@@ -49,7 +49,8 @@ def _row(problem: Problem) -> str:
         elif name == "skew" and value != "":
             values.append(repr(number_of(f"shapes has {problem!r}; skew", value)))
         else:
-            values.append(value if value == "" else str(size_of(f"shapes has {problem!r}; {name}", value)))
+            least = 1 if name in ("m", "n", "k", "batch") else 0
+            values.append(value if value == "" else str(size_of(f"shapes has {problem!r}; {name}", value, least)))
     return ",".join(values)
 
 
@@ -69,6 +70,7 @@ def tune(shapes: Union[str, Iterable[Problem], None] = None, budget: Union[str, 
     """
     import tempfile
     whole = seconds(budget)
+    problems: List[Problem] = []
     with tempfile.TemporaryDirectory() as folder:
         arguments = ["tune", "--budget", budget if isinstance(budget, str) else f"{whole:g}s"]
         file = os.path.join(folder, "shapes.csv")
@@ -77,7 +79,8 @@ def tune(shapes: Union[str, Iterable[Problem], None] = None, budget: Union[str, 
         elif shapes is not None:
             if not hasattr(shapes, "__iter__"):
                 raise TypeError(f"shapes is a {type(shapes).__name__}; it is a list of problems, or the name of a set")
-            rows = [_row(problem) for problem in shapes]
+            problems = list(shapes)
+            rows = [_row(problem) for problem in problems]
             if not rows:
                 raise ValueError("shapes is empty")
             with open(file, "w", encoding="utf-8") as out:
@@ -86,7 +89,7 @@ def tune(shapes: Union[str, Iterable[Problem], None] = None, budget: Union[str, 
         try:
             done = _run_showing([*arguments, *_options(database, device)], whole, progress)
         except Error as error:
-            raise about("shapes", file, error) from None
+            raise about("shapes", file, error, problems) from None
     from ._default import renew
     renew()
     return done

@@ -156,7 +156,8 @@ def test_a_failing_tuner_is_an_error_with_its_messages(tuner, code, kind):
 def test_bad_arguments_are_named():
     for shapes, match in (([(1, 2)], r"^shapes has \(1, 2\)"), ([], "^shapes is empty"), ([{"m": 1, "n": 1, "k": 1, "z": 1}], "^shapes has"),
                           ([{"m": 1, "n": 1, "k": 1, "type": "f32,f16"}], "type is a word"), ("none", "(?i)set"),
-                          ([{"m": 1, "n": 1, "k": 1, "type": "f99"}], "^shapes: 2: unknown types 'f99'"), ([(0, 1, 1)], "(?i)m|shapes")):
+                          ([{"m": 1, "n": 1, "k": 1, "type": "f99"}], "^shapes has {.*'f99'}; unknown types 'f99'"),
+                          ([(2, 1, 1), (0, 1, 1)], r"^shapes has \(0, 1, 1\); m is 0; it is 1 or more")):
         with pytest.raises(ValueError, match=match):
             rt.tune(shapes, "1s", False)
     with pytest.raises(ValueError, match="^budget is 'soon'"):
@@ -230,7 +231,7 @@ def test_the_chart_is_shown_in_notebooks(database, shell, monkeypatch):
     assert outputs == [] and "the chart is 'pie'" in printed
     monkeypatch.setenv("ROOFTILE_DB", "/nonexistent/none.db")
     outputs, printed = run_cell(shell, "%rooftile")
-    assert outputs == [] and "none.db" in printed
+    assert outputs == [] and "/nonexistent" in printed
     shell.run_cell("%unload_ext rooftile").raise_error()
     assert "rooftile" not in shell.magics_manager.magics["line"]
 
