@@ -95,6 +95,28 @@ def tune(shapes: Union[str, Iterable[Problem], None] = None, budget: Union[str, 
     return done
 
 
+class _LaterInterrupt:
+    """Ctrl-C within the block raises nothing there; came says whether there was one."""
+
+    def __enter__(self) -> "_LaterInterrupt":
+        import signal
+        import threading
+        self.came = False
+        self._keeps = (threading.current_thread() is threading.main_thread()
+                       and signal.getsignal(signal.SIGINT) is signal.default_int_handler)
+        if self._keeps:
+            signal.signal(signal.SIGINT, self._note)
+        return self
+
+    def _note(self, *_: object) -> None:
+        self.came = True
+
+    def __exit__(self, *_: object) -> None:
+        import signal
+        if self._keeps:
+            signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
 def _run_showing(arguments: List[str], budget_s: float, progress: Progress) -> Tuned:
     """Runs the program with its stderr on a terminal of its own, on which it draws a bar."""
     import signal
@@ -104,18 +126,22 @@ def _run_showing(arguments: List[str], budget_s: float, progress: Progress) -> T
     messages: List[str] = []
     with tempfile.TemporaryFile() as output:
         ours, theirs = _terminal()
+        starting = _LaterInterrupt()
         try:
             # In a session of its own, so that Ctrl-C reaches it once, from here. Its terminal is ours, whatever the caller's is.
-            child = subprocess.Popen([program(), *arguments], stdin=subprocess.DEVNULL, stdout=output, stderr=theirs,
-                                     start_new_session=True, env={**os.environ, "TERM": "xterm", "COLUMNS": "200"})
+            with starting:
+                child = subprocess.Popen([program(), *arguments], stdin=subprocess.DEVNULL, stdout=output, stderr=theirs,
+                                         start_new_session=True, env={**os.environ, "TERM": "xterm", "COLUMNS": "200"})
         except BaseException:
             os.close(ours)
             bar.close()
             raise
         finally:
             os.close(theirs)
-        interrupted = False
+        interrupted = starting.came
         try:
+            if interrupted:
+                child.send_signal(signal.SIGINT)
             while True:
                 try:
                     _show_lines(ours, bar, messages, budget_s)

@@ -146,6 +146,23 @@ def test_ctrl_c_reaches_the_tuner_once_and_is_raised_when_it_has_ended(tuner):
     assert of(tuner, "signals").read_text() == "interrupted once\n"
 
 
+def test_ctrl_c_while_the_tuner_starts_reaches_it(tuner, monkeypatch):
+    of(tuner, "wait").touch()
+    start = subprocess.Popen
+
+    def interrupted(*arguments, **options):
+        child = start(*arguments, **options)
+        while not of(tuner, "waiting").exists():
+            time.sleep(0.01)
+        os.kill(os.getpid(), signal.SIGINT)
+        return child
+
+    monkeypatch.setattr(subprocess, "Popen", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        rt.tune("llm", "60s", False)
+    assert of(tuner, "signals").read_text() == "interrupted once\n"
+
+
 @pytest.mark.parametrize("code,kind", [(1, rt.Error), (2, ValueError)])
 def test_a_failing_tuner_is_an_error_with_its_messages(tuner, code, kind):
     of(tuner, "fail").write_text(str(code))
