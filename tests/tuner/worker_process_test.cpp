@@ -163,6 +163,20 @@ TEST_F(WorkerProcessTest, ARequestDuringWhichTheTunerWasStoppedIsRepeated) {
   }
 }
 
+TEST_F(WorkerProcessTest, ARequestInWhoseMiddleTheTunerWasStoppedIsRepeated) {
+  // The tuner waits for a reader of what a pipe does not hold.
+  const std::string long_text(1 << 20, 'x'), asked = (folder_ / "asked").string();
+  WorkerProcess worker(
+      script(fmt::format("[ -e {0} ] || {{ touch {0}; kill -STOP $PPID; sleep 2; kill -CONT $PPID; "
+                         "read a; echo '{{\"spoilt\":1}}'; }}; while read a; do echo "
+                         "'{{\"x\":1}}'; done",
+                         asked)),
+      {{"operation", "open"}});
+  const WorkerAnswer answer = worker.ask({{"operation", long_text}}, 1, stop_);
+  ASSERT_EQ(answer.fate, WorkerFate::kAnswered) << answer.message;
+  EXPECT_TRUE(answer.reply.contains("x"));
+}
+
 TEST_F(WorkerProcessTest, StopInterrupts) {
   WorkerProcess worker(script("read a; exec sleep 1000"), {{"operation", "open"}});
   stop_ = true;

@@ -157,13 +157,19 @@ double WorkerProcess::resident_bytes() const {
 WorkerAnswer WorkerProcess::exchange(const Json& request, double deadline_s,
                                      const std::atomic<bool>& stop) {
   WorkerAnswer answer;
+  double seen_s = now_s(), wait_s = 0;  // When this process last ran, and how long it then waited.
   if (!write_all(to_worker_, request.dump() + "\n")) {
     answer.message = end().how;
     answer.doubtful = true;  // The worker died before it received this request.
     return answer;
   }
-  double end_s = now_s() + deadline_s;
+  double end_s = seen_s + deadline_s;
   while (true) {
+    // Time in which this process could not look for an answer is not the worker's.
+    const double at_s = now_s(), late_s = at_s - seen_s - wait_s;
+    seen_s = at_s;
+    end_s += std::max(0.0, late_s);
+    stopped_ = stopped_ || late_s > kStoppedS;
     if (std::optional<WorkerAnswer> next = answers_.next()) {
       // A device that was lost or given up fails every further request.
       if (next->fate == WorkerFate::kCrashed || next->error == ErrorCode::kDevice ||
@@ -171,7 +177,7 @@ WorkerAnswer WorkerProcess::exchange(const Json& request, double deadline_s,
         end();
       return *std::move(next);
     }
-    const double left_s = end_s - now_s();
+    const double left_s = end_s - seen_s;
     if (stop.load()) {
       leave();
       answer.fate = WorkerFate::kInterrupted;
@@ -186,12 +192,8 @@ WorkerAnswer WorkerProcess::exchange(const Json& request, double deadline_s,
     }
     pollfd waiting = {.fd = from_worker_, .events = POLLIN, .revents = 0};
     const int wait_ms = std::min(kPollMs, 1 + static_cast<int>(left_s * 1e3));
-    const double wait_start_s = now_s();
+    wait_s = wait_ms * 1e-3;
     const int ready = ::poll(&waiting, 1, wait_ms);
-    // Time in which this process could not look for an answer is not the worker's.
-    const double late_s = now_s() - wait_start_s - wait_ms * 1e-3;
-    end_s += std::max(0.0, late_s);
-    stopped_ = stopped_ || late_s > kStoppedS;
     if (ready == 0) {
       const double held_bytes = resident_bytes();
       if (held_bytes > memory_limit_bytes_) {
