@@ -61,7 +61,7 @@ TEST_F(OpeningTest, FoldersOfAFileThatIsNamedAreNotMade) {
 TEST_F(OpeningTest, AReaderCreatesNoFile) {
   for (const auto& [path, says] : {std::pair("rooftile.db", "`rooftile tune` makes one"),
                                    std::pair("a/rooftile.db", "there is no folder")}) {
-    const Error error = error_of([&] { Store(folder_ / path, OpenMode::kReadOnly); });
+    const Error error = error_of([&, path = path] { Store(folder_ / path, OpenMode::kReadOnly); });
     EXPECT_EQ(error.code(), ErrorCode::kDatabase);
     EXPECT_THAT(error.what(), AllOf(HasSubstr(says), HasSubstr("ROOFTILE_DB")));
   }
