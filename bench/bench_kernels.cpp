@@ -46,6 +46,14 @@ std::optional<std::string> why_illegal(const Variant& v, const DeviceLimits& lim
   return illegal_reason(v, limits, staged, own_buffers(staged));
 }
 
+/// Says which kernel of an experiment is illegal, and why.
+std::optional<std::string> why_illegal(const Experiment& one, const DeviceLimits& limits) {
+  for (const Variant* variant : {&one.baseline, &one.variant})
+    if (const auto why = why_illegal(*variant, limits, staged_problem(one.problem)))
+      return fmt::format("{} is illegal here: {}", short_name(*variant), *why);
+  return std::nullopt;
+}
+
 /// Kernels that threads compile while others are timed, in the order in which they are wanted.
 class Compilers {
  public:
@@ -135,12 +143,12 @@ class Runner {
   Outcome run(const Experiment& one, double seconds) {
     Outcome outcome;
     try {
+      if (const auto why = why_illegal(one, profile_.limits))
+        fail(ErrorCode::kUnsupported, "{}", *why);
       const Problem p = staged_problem(one.problem);
-      for (const Variant* variant : {&one.baseline, &one.variant}) {
-        if (const auto why = why_illegal(*variant, profile_.limits, p))
-          fail(ErrorCode::kUnsupported, "{} is illegal here: {}", short_name(*variant), *why);
-        if (compilers_ != nullptr) compilers_->provide(*measurer_, *variant, p);
-      }
+      if (compilers_ != nullptr)
+        for (const Variant* variant : {&one.baseline, &one.variant})
+          compilers_->provide(*measurer_, *variant, p);
       const double start = now_ns();
       const auto goes_on = [&] {
         return outcome.ratios.size() < kFewestRatios ||
@@ -231,11 +239,7 @@ int check(const std::string& database, const std::vector<Experiment>& experiment
   for (const DeviceRecord& device : Store(database, OpenMode::kReadOnly).devices()) {
     std::size_t legal = 0;
     for (const Experiment& one : experiments) {
-      const Problem p = staged_problem(one.problem);
-      std::optional<std::string> why = why_illegal(one.baseline, device.profile.limits, p);
-      if (why) *why = "baseline: " + *why;
-      if (!why) why = why_illegal(one.variant, device.profile.limits, p);
-      if (why)
+      if (const auto why = why_illegal(one, device.profile.limits))
         fmt::print("{}: {}: {}\n", one.name, to_string(one.problem), *why);
       else
         ++legal;

@@ -62,8 +62,8 @@ Types quantized_types(const MatrixFile& a, const NpyReader& values, const NpyRea
   if (zero_points)
     types.b.zero_point =
         zero_points->header().type == NpyType::kU8 ? ZeroPoint::kPacked : ZeroPoint::kFloat;
-  // Blocks of 4-bit and 8-bit values may have the same size. k tells them apart, unless one block
-  // of either holds all of it.
+  // Blocks of 4-bit and 8-bit values may have the same size. Their number tells them apart, unless
+  // k fits into one block of 4-bit values and into one of 8-bit values.
   const auto fits = [&](int of_bits) {
     const std::int64_t block = shape[2] * 8 / of_bits;
     return (bits == 0 || bits == of_bits) && block >= 16 && block <= 256 &&

@@ -42,7 +42,7 @@ class MatrixFile {
 struct GemmFiles {
   std::string a, b, c;              // b: also "model.gguf:TENSOR".
   std::string scales, zero_points;  // Empty where B is not quantised.
-  int bits = 0;                     // Of a quantised value; 0: what the files' shapes say.
+  int bits = 0;                     // Bits of a quantised value; 0: told by the files' shapes.
   std::string type_c;               // Empty: the type that NumPy would choose for A and B.
   bool trans_a = false, trans_b = false;
   float alpha = 1, beta = 0;

@@ -164,7 +164,7 @@ struct Target {
   float alpha, beta;
 };
 
-/// What one dispatch computes of the products.
+/// The part of the products that one dispatch computes.
 struct Block {
   Range products, rows, columns, depth;  ///< Depth: in steps of kernel_depth().
 };

@@ -119,7 +119,8 @@ std::vector<Experiment> read_experiments(const std::filesystem::path& file) {
 std::string_view verdict(double expected, const Interval& ratio) {
   if (expected == 1) return ratio.high < 1 ? "faster" : ratio.low > 1 ? "slower" : "equal";
   const double halfway = std::sqrt(expected);
-  const bool below = ratio.high<halfway, above = ratio.low> halfway;
+  const bool below = ratio.high < halfway;
+  const bool above = ratio.low > halfway;
   if (!below && !above) return "open";
   return below == (expected < 1) ? "as expected" : "not so";
 }

@@ -198,7 +198,7 @@ void HostBlas::sgemm(const PlainProduct& p, const float* a, const float* b, floa
   // BLAS is column-major, so A and B are swapped.
   const char trans_a = trans_letter(p.trans_a), trans_b = trans_letter(p.trans_b);
   if (p.m != 1 && p.n != 1) {
-    // What repeated calls pay: nothing is copied on the way.
+    // Most repeated calls come here, and none of their arguments is copied.
     symbols_->single.gemm(&trans_b, &trans_a, &p.n, &p.m, &p.k, &p.alpha, b, &p.ldb, a, &p.lda,
                           &p.beta, c, &p.ldc, 1, 1);
     return;

@@ -83,18 +83,17 @@ void multiply_by_vector(const GemmRoutines<Real>& blas, ColumnMajorGemv<Real> v)
 template <typename Real>
 void multiply_vectors(const GemmRoutines<Real>& blas, const ColumnMajorGemm<Real>& g) {
   const std::ptrdiff_t step_a = g.trans_a == 'N' ? g.lda : 1, step_b = g.trans_b == 'N' ? 1 : g.ldb;
-  const auto multiply = [&](int k, const Real* column, const Real* x, std::ptrdiff_t step,
-                            Real beta) {
+  const auto add = [&](int k, const Real* column, const Real* x, std::ptrdiff_t step, Real beta) {
     multiply_by_vector<Real>(
         blas, {'T', 1, k, g.alpha, column, k, x, static_cast<int>(step), beta, g.c, 1});
   };
-  if (step_a == 1) return multiply(g.k, g.a, g.b, step_b, g.beta);
-  if (step_b == 1) return multiply(g.k, g.b, g.a, step_a, g.beta);
+  if (step_a == 1) return add(g.k, g.a, g.b, step_b, g.beta);
+  if (step_b == 1) return add(g.k, g.b, g.a, step_a, g.beta);
   Real column[1024];
   for (int done = 0, part; done < g.k; done += part) {
     part = g.k - done < 1024 ? g.k - done : 1024;
     for (int i = 0; i < part; ++i) column[i] = g.a[(done + i) * step_a];
-    multiply(part, column, g.b + done * step_b, step_b, done == 0 ? g.beta : Real{1});
+    add(part, column, g.b + done * step_b, step_b, done == 0 ? g.beta : Real{1});
   }
 }
 

@@ -64,9 +64,8 @@ Measurer::Built& Measurer::build(const Variant& variant, const Signature& signat
   Built& built = slot(variant, signature);
   if (built.kernel == nullptr) {
     const double start = now_ns();
-    built.kernel = std::make_unique<Kernel>(device_, variant, signature, cache_);
-    built.compile_ns = now_ns() - start;
-    built.statistics = all_statistics(built.kernel->executables());
+    auto kernel = std::make_unique<Kernel>(device_, variant, signature, cache_);
+    adopt(std::move(kernel), signature, now_ns() - start);
   }
   return built;
 }

@@ -63,7 +63,7 @@ double available_registers(const Variant& v, const GpuGeneration& gpu) {
 }
 
 bool surely_fits_registers(const Variant& v, const Types& types, const GpuGeneration& gpu) {
-  // What a driver needs that emulates a matrix operation is not in the estimate.
+  // The estimate does not count what a driver adds where it emulates matrix operations.
   if (v.family == Family::kMatrix && gpu.matrix_multiply_adds <= gpu.multiply_adds) return false;
   // A compiler may unpack all words of a quantised B of a trip ahead.
   const Types unpacked{.a = types.a, .c = types.c, .f16_sums = types.f16_sums};

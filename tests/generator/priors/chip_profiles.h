@@ -1,5 +1,5 @@
-// What the drivers of eleven GPUs report, one of each generation for which there is a table, and of
-// Intel's that differ in matrix units.
+// What the drivers of eleven GPUs report: one GPU of each generation that has a table, and those of
+// Intel that differ in matrix units.
 #pragma once
 
 #include <string>
