@@ -43,6 +43,30 @@ ROOFTILE_API rooftile_status rooftile_numpy_route(const rooftile_numpy_args* arg
 ROOFTILE_API void rooftile_numpy_matmul(char** args, const intptr_t* sizes, const intptr_t* strides,
                                         void* data);
 
+/// What rooftile_numpy_product knows of the interpreter and its NumPy, and who computes. The caller
+/// reads and writes it while it holds the interpreter's lock (GIL), as the function does.
+typedef struct rooftile_numpy_arrays {
+  rooftile_context* context;  ///< Computes; NULL: every product is left.
+  int64_t running;            ///< Products that are being computed; 0 before the first.
+  void* type;                 ///< numpy.ndarray. Arrays of a subclass are left.
+  void* dtype;                ///< numpy.dtype("float32").
+  void* none;                 ///< None.
+  size_t head;  ///< sizeof(PyObject), whose last field is the type: object.__basicsize__.
+  /// PyArray_Empty of NumPy's C API.
+  void* (*empty)(int dimensions, const intptr_t* shape, void* dtype, int by_columns);
+} rooftile_numpy_arrays;
+
+/// The product of two float32 arrays of one or two dimensions as a method of CPython
+/// (METH_FASTCALL): (a, b, out), where out is an array or None. A call costs less than through
+/// ctypes, as much as one of NumPy. self: a capsule without a name that holds the address of
+/// rooftile_numpy_arrays.
+///
+/// Returns a new reference to the result, or to None where the product is left to the caller:
+/// other objects, types and strides, two vectors, sizes of 0, sizes that do not fit, and what the
+/// context refuses. NULL, with Python's MemoryError, where NumPy has no memory for the result. To
+/// be called with the interpreter's lock, which other threads have during the computation.
+ROOFTILE_API void* rooftile_numpy_product(void* self, void* const* objects, intptr_t count);
+
 #ifdef __cplusplus
 }  // extern "C"
 #endif

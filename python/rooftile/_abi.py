@@ -140,6 +140,10 @@ class NumpyArgs(Structure):
     _fields_ = _fields("size struct_size; pointer original context; i64 least")
 
 
+class NumpyArrays(ctypes.Structure):
+    _fields_ = _fields("pointer context; i64 running; pointer type dtype none; size head; pointer empty")
+
+
 _P, _SIZE, _U64 = ctypes.c_void_p, ctypes.c_size_t, ctypes.c_uint64
 _ARGUMENTS: Dict[str, List[Any]] = {
     "rooftile_open": [_P, _P], "rooftile_sgemm": [_P, _P], "rooftile_gemm": [_P, _P],

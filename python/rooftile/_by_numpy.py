@@ -5,6 +5,8 @@ rooftile_gemm and rooftile_grouped_gemm do on the host.
 """
 import ctypes
 import math
+import os
+import sys
 import warnings
 from typing import Any, Iterator, List, NamedTuple, Optional, Tuple
 
@@ -24,7 +26,10 @@ def warn(error: CannotBeLoaded) -> None:
     global _warned
     if not _warned:
         _warned = True
-        warnings.warn(f"NumPy computes all products, because {error}", RuntimeWarning, stacklevel=4)
+        level, frame = 2, sys._getframe(1)
+        while frame.f_back is not None and os.path.dirname(frame.f_code.co_filename) == os.path.dirname(__file__):
+            level, frame = level + 1, frame.f_back
+        warnings.warn(f"NumPy computes all products, because {error}", RuntimeWarning, stacklevel=level)
 
 
 class _Part(NamedTuple):

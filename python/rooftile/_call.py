@@ -13,9 +13,6 @@ from ._views import View, of_bytes, type_of, view_of
 from .epilogue import Epilogue, epilogue_args, epilogue_of
 from .weights import Packed, Quantized
 
-# The defaults of alpha and kappa, which the short way knows by identity.
-ONE, ZERO = 1.0, 0.0
-
 # The address of a result that is not computed: beyond all memory, so that it overlaps nothing.
 _NOWHERE = 1 << 56
 
@@ -23,7 +20,7 @@ _NOWHERE = 1 << 56
 class Options(NamedTuple):
     """The arguments of matmul besides a, b and out."""
 
-    alpha: float = ONE
+    alpha: float = 1.0
     beta: Optional[float] = None
     c: Any = None
     epilogue: Union[str, Epilogue, None] = None
@@ -32,7 +29,7 @@ class Options(NamedTuple):
     tier: Optional[str] = None
     precision: Optional[str] = None
     dtype: Any = None
-    kappa: float = ZERO
+    kappa: float = 0.0
 
 
 class Call:

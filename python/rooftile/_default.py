@@ -1,11 +1,12 @@
 """The session of module-level functions: opened at the first use, once in each process."""
+import functools
 import os
 import threading
-from typing import Any, Optional, Union
+from typing import Any, Callable, Optional, TypeVar, Union, cast
 
-from ._call import ONE, ZERO, Options, call_of
+from ._call import Options, call_of
 from ._grouped import Integers, grouped_call_of
-from ._result import numpy_module
+from ._plain import Multiply, leave
 from .device_array import DeviceArray
 from .epilogue import Epilogue
 from .errors import CannotBeLoaded
@@ -13,21 +14,18 @@ from .session import Decision, Session
 
 _lock = threading.Lock()
 _session: Optional[Session] = None
-# The short way for plain products of NumPy arrays, and their type.
-_ndarray: Any = None
-_multiply: Any = None
+_multiply: Multiply = leave  # of the session
+_General = TypeVar("_General", bound=Callable[..., Any])
 
 
 def default_session() -> Session:
     """The session that rooftile.matmul uses. Thread-safe. Errors: those of Session."""
-    global _session, _ndarray, _multiply
+    global _session, _multiply
     if _session is None or _session.closed:
         with _lock:
             if _session is None or _session.closed:
                 opened = Session()
-                plain, numpy = opened.plain(), numpy_module()
-                if plain is not None and numpy is not None:
-                    _ndarray, _multiply = numpy.ndarray, plain.multiply
+                _multiply = opened.plain()
                 _session = opened
     return _session
 
@@ -39,16 +37,30 @@ def renew() -> None:
 
 def _forget() -> None:
     """In a forked child, which opens a context of its own. The parent's is left alone: its threads are not there."""
-    global _session, _lock, _ndarray
-    _session, _lock, _ndarray = None, threading.Lock(), None
+    global _session, _lock, _multiply
+    _session, _lock, _multiply = None, threading.Lock(), leave
 
 
 os.register_at_fork(after_in_child=_forget)
 
 
-def matmul(a: Any, b: Any, out: Any = None, *, alpha: float = ONE, beta: Optional[float] = None, c: Any = None,
+def _plain_first(general: _General) -> _General:
+    """matmul, of which the session's multiply may compute what has no options."""
+    @functools.wraps(general)
+    def matmul(a: Any, b: Any, out: Any = None, **options: Any) -> Any:
+        if not options:
+            result = _multiply(a, b, out)
+            if result is not None:
+                return result
+        return general(a, b, out, **options)
+
+    return cast(_General, matmul)
+
+
+@_plain_first
+def matmul(a: Any, b: Any, out: Any = None, *, alpha: float = 1.0, beta: Optional[float] = None, c: Any = None,
            epilogue: Union[str, Epilogue, None] = None, bias: Any = None, dtype_out: Any = None, tier: Optional[str] = None,
-           precision: Optional[str] = None, dtype: Any = None, kappa: float = ZERO) -> Any:
+           precision: Optional[str] = None, dtype: Any = None, kappa: float = 0.0) -> Any:
     """alpha * a @ b + beta * c, followed by the epilogue, on whatever is predicted to be fastest here.
 
     a, b: m x k and k x n (or vectors, or stacks of matrices that are repeated as in NumPy): anything with the buffer protocol or
@@ -81,12 +93,6 @@ def matmul(a: Any, b: Any, out: Any = None, *, alpha: float = ONE, beta: Optiona
     Traceback (most recent call last):
     ValueError: a is 2 x 3 and b is 2 x 3: the inner sizes 3 and 2 differ
     """
-    if (type(a) is _ndarray and type(b) is _ndarray and c is None and beta is None and epilogue is None and bias is None
-            and dtype_out is None and tier is None and precision is None and dtype is None and alpha is ONE and kappa is ZERO
-            and (out is None or type(out) is _ndarray)):
-        result = _multiply(a, b, out)
-        if result is not None:
-            return result
     try:
         session = default_session()
     except CannotBeLoaded as error:
@@ -97,10 +103,10 @@ def matmul(a: Any, b: Any, out: Any = None, *, alpha: float = ONE, beta: Optiona
                           precision=precision, dtype=dtype, kappa=kappa)
 
 
-def matmul_grouped(a: Any, b: Any, rows: Integers, experts: Optional[Integers] = None, out: Any = None, *, alpha: float = ONE,
+def matmul_grouped(a: Any, b: Any, rows: Integers, experts: Optional[Integers] = None, out: Any = None, *, alpha: float = 1.0,
                    beta: Optional[float] = None, c: Any = None, epilogue: Union[str, Epilogue, None] = None, bias: Any = None,
                    dtype_out: Any = None, tier: Optional[str] = None, precision: Optional[str] = None, dtype: Any = None,
-                   kappa: float = ZERO, status: Optional[DeviceArray] = None) -> Any:
+                   kappa: float = 0.0, status: Optional[DeviceArray] = None) -> Any:
     """The product of each group of rows of a with the matrix of its expert, in one call, as in a mixture of experts.
 
     a: m x k; the rows of a group lie side by side. b: experts x k x n (any strides that matmul reads where they are, so also the

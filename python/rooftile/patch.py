@@ -10,9 +10,9 @@ from typing import Any, Callable, Dict, Optional, Tuple
 from . import _abi
 from ._default import default_session, matmul
 from ._library import check, library
+from ._numpy_api import replace_loop
 from ._result import numpy_module
 from ._shapes import size_of
-from ._ufunc import replace_loop
 from .errors import CannotBeLoaded, Error
 from .session import Session
 

@@ -8,12 +8,12 @@ import weakref
 from typing import Any, Callable, Dict, Iterable, List, NamedTuple, Optional, Union
 
 from . import _abi
-from ._call import ONE, ZERO, Call, Options, call_of, single_out
-from ._fast import PlainProducts
+from ._call import Call, Options, call_of, single_out
 from ._grouped import Integers, grouped_call_of, pack_experts, resident_grouped
 from ._layout import operand_of
 from ._library import check, check_product, library
 from ._operands import array_of
+from ._plain import Multiply, PlainProducts, leave, plain_first
 from ._resident import resident_product
 from ._result import numpy_module
 from ._shapes import contiguous_strides, sizes_of, text
@@ -153,6 +153,7 @@ class Session(NotCopied):
         with _gate:
             check(self._library, self._library.rooftile_open(ctypes.addressof(options), ctypes.addressof(self._context)))
         self._plain: Optional[PlainProducts] = None
+        self._multiply: Multiply = leave
         self.collected = Collected()
         self._process = os.getpid()
         self.before_close: Optional[Callable[[], None]] = None  # of what uses the context without this object
@@ -167,7 +168,7 @@ class Session(NotCopied):
 
     def forget_threads(self) -> None:
         """In a forked child (for the package's own use)."""
-        self._running, self._plain, self.collected = [], None, Collected()
+        self._running, self._plain, self._multiply, self.collected = [], None, leave, Collected()
 
     def hold(self, until: float) -> None:
         """Lets no product begin, and waits for those of other threads, but no longer than until (for the package's own use)."""
@@ -194,11 +195,12 @@ class Session(NotCopied):
         """x as a DeviceArray of this session's device."""
         return DeviceArray(x, self, dtype)
 
-    def plain(self) -> Optional[PlainProducts]:
-        """The short way for plain products of NumPy arrays, or None where there is no NumPy (for the package's own use)."""
+    def plain(self) -> Multiply:
+        """PlainProducts.multiply of this session, where there is NumPy (for the package's own use)."""
         if self._plain is None and numpy_module() is not None:
             self._plain = PlainProducts(self._library, self.context, numpy_module())
-        return self._plain
+            self._multiply = self._plain.multiply
+        return self._multiply
 
     def _prepared(self, prepare: Callable[..., Any], *arguments: Any) -> Any:
         """What a product is run with. Where it is refused here, last_decision does not go on telling of the product before it."""
@@ -227,33 +229,25 @@ class Session(NotCopied):
             self._running.remove(own)
         return call.finish()
 
-    def matmul(self, a: Any, b: Any, out: Any = None, *, alpha: float = ONE, beta: Optional[float] = None, c: Any = None,
+    @plain_first
+    def matmul(self, a: Any, b: Any, out: Any = None, *, alpha: float = 1.0, beta: Optional[float] = None, c: Any = None,
                epilogue: Union[str, Epilogue, None] = None, bias: Any = None, dtype_out: Any = None, tier: Optional[str] = None,
-               precision: Optional[str] = None, dtype: Any = None, kappa: float = ZERO) -> Any:
+               precision: Optional[str] = None, dtype: Any = None, kappa: float = 0.0) -> Any:
         """alpha * a @ b + beta * c in this session; rooftile.matmul has the description."""
-        plain = self._plain
-        if (plain is not None and type(a) is plain.array and type(b) is plain.array and (out is None or type(out) is plain.array)
-                and c is None and beta is None and epilogue is None and bias is None and dtype_out is None and tier is None
-                and precision is None and dtype is None and alpha is ONE and kappa is ZERO):
-            result = plain.multiply(a, b, out)
-            if result is not None:
-                return result
         o = Options(alpha, beta, c, epilogue, bias, dtype_out, tier, precision, dtype, kappa)
         out = single_out(out)
         for array in (a, b, out):
             if isinstance(array, DeviceArray):
                 return resident_product(array.session, a, b, out, o)
         self._check_open()
+        self.plain()  # for later products
         call = self._prepared(call_of, a, b, out, o)
-        result = self._run(call, "rooftile_gemm", call.args)
-        if plain is None:
-            self.plain()
-        return result
+        return self._run(call, "rooftile_gemm", call.args)
 
     def matmul_grouped(self, a: Any, b: Any, rows: Integers, experts: Optional[Integers] = None, out: Any = None, *,
-                       alpha: float = ONE, beta: Optional[float] = None, c: Any = None, epilogue: Union[str, Epilogue, None] = None,
+                       alpha: float = 1.0, beta: Optional[float] = None, c: Any = None, epilogue: Union[str, Epilogue, None] = None,
                        bias: Any = None, dtype_out: Any = None, tier: Optional[str] = None, precision: Optional[str] = None,
-                       dtype: Any = None, kappa: float = ZERO, status: Optional[DeviceArray] = None) -> Any:
+                       dtype: Any = None, kappa: float = 0.0, status: Optional[DeviceArray] = None) -> Any:
         """Groups of rows of a, each with a matrix of its own, in this session; rooftile.matmul_grouped has the description."""
         o = Options(alpha, beta, c, epilogue, bias, dtype_out, tier, precision, dtype, kappa)
         out = single_out(out)

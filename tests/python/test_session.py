@@ -2,13 +2,13 @@
 import copy
 import gc
 import pickle
+import sys
 import threading
 
 import numpy
 import pytest
 import rooftile as rt
-from rooftile import _fast
-from rooftile._fast import PlainProducts
+from rooftile import _numpy_api
 
 
 def test_guard_and_decision():
@@ -139,21 +139,15 @@ class Watched:
     def rooftile_gemm(self, *arguments):
         return self._product(self.library.rooftile_gemm, *arguments)
 
-    def rooftile_sgemm(self, *arguments):
-        return self._product(self.library.rooftile_sgemm, *arguments)
-
     def rooftile_close(self, context):
         self.log.append("close")
         self.library.rooftile_close(context)
 
 
-@pytest.mark.parametrize("alpha", [None, 2])  # the short way, and the general one
-def test_a_session_is_freed_after_the_running_product(alpha):
+def test_a_session_is_freed_after_the_running_product(long_product):
     session, log, eye = rt.Session(), [], numpy.eye(2, dtype="float32")
     session._library = watched = Watched(session._library, log)
-    session.plain()
-    options = {} if alpha is None else {"alpha": alpha}
-    product = threading.Thread(target=lambda: session.matmul(eye, eye, **options))
+    product = threading.Thread(target=lambda: session.matmul(eye, eye, alpha=2))
     product.start()
     watched.entered.wait()
     closing = threading.Thread(target=session.close)
@@ -164,31 +158,12 @@ def test_a_session_is_freed_after_the_running_product(alpha):
     closing.join()
     assert log == ["product", "close"]
 
-
-def test_products_at_the_same_time_have_arguments_of_their_own():
-    a, b = numpy.eye(2, dtype="float32"), numpy.ones((2, 2), "float32")
-    pointers = []
-
-    class Nested:
-        """A library whose first product makes another before it computes, as a thread or a signal handler may."""
-
-        def __getattr__(self, name):
-            return getattr(session._library, name)
-
-        def rooftile_sgemm(self, context, pointer):
-            pointers.append(pointer)
-            if len(pointers) < 3:
-                assert (plain.multiply(b, a, None) == b).all()
-            return session._library.rooftile_sgemm(context, pointer)
-
-    with rt.Session() as session:
-        plain = PlainProducts(Nested(), session.context, numpy)
-        assert (plain.multiply(a, 2 * b, None) == 2 * b).all()
-        assert len(set(pointers)) == 3
-        plain.multiply(a, b, None)
-        assert pointers[3] in pointers[:3]
-        plain.stop()
-        plain.wait()
+    session = rt.Session(tier="host1")
+    session._library = Watched(session._library, log)
+    with long_product(session):
+        session.close()
+        log.append(session._plain._known.running)
+    assert log[2:] == ["close", 0], "the short way"
 
 
 def test_what_owns_handles_is_neither_copied_nor_pickled():
@@ -253,36 +228,86 @@ def test_packed_weights_of_another_session_or_released():
             session.pack(weights[0], rows=(1,))
 
 
-def test_addresses_are_read_where_this_numpy_has_them_and_else_asked_for(monkeypatch):
-    a = numpy.arange(60, dtype="float32").reshape(6, 10)
+def test_the_short_way_computes_matrices_and_vectors_where_they_lie():
+    a, v = numpy.arange(60, dtype="float32").reshape(6, 10), numpy.arange(20, dtype="float32")
     fixed = a.copy()
     fixed.flags.writeable = False
-
-    def operands_of(x):
-        return x, x[1:4, 2:5], x[:3, :4].T
-
-    assert _fast._data_is_there(numpy)
     with rt.Session(tier="host") as session:
-        plain = session.plain()
-        for x in (*operands_of(a), *operands_of(fixed)):
-            b = numpy.ones((x.shape[1], 2), "float32")
-            assert numpy.array_equal(plain.multiply(x, b, None), x @ b)
-            assert numpy.array_equal(plain.multiply(b.T, x.T, None), (x @ b).T)
-        assert plain.multiply(a[:, ::2], numpy.ones((5, 2), "float32"), None) is None  # the general way copies
-    monkeypatch.setattr(_fast, "_DATA", _fast._DATA + 8)
-    assert not _fast._data_is_there(numpy)
-    with rt.Session(tier="host") as session:
-        assert session.plain().multiply(a, a.T, None) is None
-        assert numpy.array_equal(session.matmul(a, a.T), a @ a.T)
-
-
-def test_products_of_a_matrix_and_a_vector_are_prepared_too():
-    a, v = numpy.arange(60, dtype="float32").reshape(6, 10), numpy.arange(20, dtype="float32")
-    with rt.Session(tier="host") as session:
-        multiply = session.plain().multiply
+        multiply = session.plain()
+        for whole in (a, fixed):
+            for x in (whole, whole[1:4, 2:5], whole[:3, :4].T, whole[:, :1], whole[2:3], whole[::-1][:1], whole[:, ::-1][:, 3:4]):
+                b = numpy.ones((x.shape[1], 2), "float32")
+                for made in (multiply(x, b, None), multiply(x, b, numpy.empty((x.shape[0], 2), "float32"))):
+                    assert made.shape == (x.shape[0], 2) and made.dtype == a.dtype and numpy.array_equal(made, x @ b)
+                assert numpy.array_equal(multiply(b.T, x.T, None), (x @ b).T)
         for x in (a, a[1:, 2:], a[:, :6].T):
             for y in (v[:x.shape[1]], v[:2 * x.shape[1]:2]):
                 for made in (multiply(x, y, None), multiply(y, x.T, None), multiply(x, y, numpy.empty(x.shape[0], "float32"))):
                     assert made.shape == (x.shape[0],) and numpy.array_equal(made, x @ y)
-        for pair in ((v, v), (a, v), (v[:6][::-1], a), (a, a[:, :1, None])):
-            assert multiply(*pair, None) is None  # the general way computes, or says what is wrong
+
+
+def test_the_short_way_leaves_what_it_does_not_know():
+    class Subclass(numpy.ndarray):
+        pass
+
+    a, b, v = numpy.ones((6, 10), "float32"), numpy.ones((10, 2), "float32"), numpy.ones(10, "float32")
+    fixed, bytes_apart = numpy.empty((6, 2), "float32"), numpy.zeros(6 * 10 * 4 + 1, "u1")[1:].view("float32").reshape(6, 10)
+    fixed.flags.writeable = False
+    with rt.Session(tier="host") as session:
+        multiply = session.plain()
+        assert multiply(a, b, None) is not None
+        left = [(v, v), (a, a), (v[:6][::-1], a), (a[:, ::2], b[:5]), (a, numpy.broadcast_to(b[:, :1], b.shape)), (a[None], b), (a[:0], b),
+                (a, b[:, :0]), (a[:, :0], b[:0]), (v[:0], b[:0]), (a.astype("float64"), b), (a, b.astype(">f4")), (a.view(Subclass), b),
+                (a.tolist(), b), (None, b), (a, 3), (v[0], b), (a[0, 0, ...], b), (bytes_apart, b), (a, memoryview(b))]
+        for pair in left:
+            assert multiply(*pair, None) is None
+        space = numpy.empty((6, 20), "float32")
+        for out in (space[:, :2], space[:, :20], space[:2, :6].T, fixed, numpy.empty((6, 2)), numpy.empty((6, 2), ">f4"), [[0] * 2] * 6, 3,
+                    (space[:, :2].copy(),), space[:, :2].copy().view(Subclass)):
+            assert multiply(a, b, out) is None
+        with pytest.raises(MemoryError):
+            multiply(numpy.ones((5_000_000, 1), "float32"), numpy.ones((1, 5_000_000), "float32"), None)
+        square = numpy.ones((6, 6), "float32")
+        assert multiply(square, square, square) is None and (square == 1).all(), "the context refuses"
+        with pytest.raises(ValueError, match="^out overlaps a"):
+            session.matmul(square, square, square)
+
+
+def test_results_of_the_short_way_are_freed_and_operands_are_left_alone():
+    a, b, out = numpy.ones((6, 10), "float32"), numpy.ones((10, 2), "float32"), numpy.empty((6, 2), "float32")
+    with rt.Session(tier="host") as session:
+        multiply = session.plain()
+        counted = (a, b, out, a.dtype, None)
+        before = [sys.getrefcount(x) for x in counted]
+        for _ in range(100):
+            multiply(a, b, None)
+            multiply(a, b, out)
+            multiply(a, a, None)
+            multiply(out, out.T[:, :6], out)  # sizes that do not fit
+            multiply(a[:, :2], b[:2], out)
+            multiply(out[:, :2], out[:2], out)  # refused, because out overlaps
+        assert [sys.getrefcount(x) for x in counted] == before
+        last = multiply(a, b, None)
+        assert sys.getrefcount(last) == 2 and last.base is None and last.flags.owndata
+        kept = multiply
+    gc.collect()
+    del session
+    assert kept(a, b, None) is None, "closed"
+
+
+@pytest.mark.parametrize("unknown", ["fields", "version", "interpreter", "threads"])
+def test_what_does_not_look_like_numpy_is_left_to_the_general_way(unknown, monkeypatch):
+    a = numpy.ones((6, 10), "float32")
+    assert _numpy_api.empty_function(numpy) is not None
+    if unknown == "fields":
+        monkeypatch.setattr(_numpy_api, "HEAD", _numpy_api.HEAD - 8)
+    elif unknown == "version":
+        monkeypatch.setattr(_numpy_api, "_ABI_VERSIONS", ())
+    elif unknown == "interpreter":
+        monkeypatch.setattr(sys.implementation, "name", "pypy")
+    else:
+        monkeypatch.setattr(sys, "_is_gil_enabled", lambda: False, raising=False)
+    assert _numpy_api.empty_function(numpy) is None
+    with rt.Session(tier="host") as session:
+        assert session.plain()(a, a.T, None) is None
+        assert numpy.array_equal(session.matmul(a, a.T), a @ a.T)
