@@ -1,7 +1,7 @@
 """The C ABI of include/rooftile/ (rooftile.h, resident.h, grouped.h, packed.h, numpy.h) as ctypes structures, whose fields are described
 there."""
 import ctypes
-from typing import Any, Dict, List, Optional, Tuple, Union
+from typing import Any, Callable, Dict, List, Optional, Tuple, Union
 
 TIERS: Dict[str, int] = {"auto": 0, "device": 1, "host": 2, "host1": 3, "host64": 4}
 TIER_NAMES = (*TIERS, "split")  # As an answer: several devices or the host, where ROOFTILE_DEVICES allows it.
@@ -23,13 +23,13 @@ _TYPES: Dict[str, Tuple[int, ...]] = {"a": OPERANDS, "b": OPERANDS, "out": RESUL
                                       **dict.fromkeys(("bias", "row_scale", "column_scale", "residual"), (F32,))}
 
 
-def check_type(argument: str, kind: Optional[int], held: str, hint: str = "") -> int:
+def check_type(argument: str, kind: Optional[int], held: Callable[[], str], hint: str = "") -> int:
     """The type if the argument may have it. held: how the message tells what the argument holds; kind None: no type of ours.
     Errors: TypeError that names the types that the argument may have."""
     legal = _TYPES.get(argument, range(len(TYPE_NAMES)))
     if kind is None or kind not in legal:
         names = [TYPE_NAMES[i] for i in legal]
-        raise TypeError(f"{argument} {held}, which is {'not' if len(names) == 1 else 'none of'} {', '.join(names)}{hint}")
+        raise TypeError(f"{argument} {held()}, which is {'not' if len(names) == 1 else 'none of'} {', '.join(names)}{hint}")
     return kind
 
 FOREVER = 2**64 - 1

@@ -68,7 +68,7 @@ def from_dlpack(x: Any, name: str) -> Tuple[int, int, Tuple[int, ...], Tuple[int
     except (BufferError, RuntimeError, ValueError) as error:
         held = str(getattr(x, "dtype", ""))
         if held and held.rsplit(".", 1)[-1] not in TYPE_NAMES:  # such as PyTorch's bool, which it does not hand over
-            check_type(name, None, f"is {held}")
+            check_type(name, None, lambda: f"is {held}")
         raise ValueError(f"{name} is a {type(x).__name__} that is not handed over: {error}") from None
     try:
         owner = _Owner(capsule)
@@ -76,7 +76,7 @@ def from_dlpack(x: Any, name: str) -> Tuple[int, int, Tuple[int, ...], Tuple[int
         raise TypeError(f"{name} is a {type(x).__name__} whose __dlpack__ returns no fresh capsule of DLPack") from None
     tensor = owner.managed.tensor
     held = getattr(x, "dtype", f"DLPack's type {tensor.code} with {tensor.bits} bits")
-    kind = check_type(name, _TYPES.get((tensor.code, tensor.bits)) if tensor.lanes == 1 else None, f"is {held}")
+    kind = check_type(name, _TYPES.get((tensor.code, tensor.bits)) if tensor.lanes == 1 else None, lambda: f"is {held}")
     shape = tuple(tensor.shape[i] for i in range(tensor.ndim))
     size = ITEM_SIZES[kind]
     if tensor.strides:

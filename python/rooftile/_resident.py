@@ -20,7 +20,7 @@ def on_device(session: "Session", x: Any, name: str, dtype: Any = None) -> Devic
     if isinstance(x, DeviceArray):
         if x.session is not session:
             raise ValueError(f"{name} belongs to another session")
-        _abi.check_type(name, x.type, f"is {x.dtype}")
+        _abi.check_type(name, x.type, lambda: f"is {x.dtype}")
         return x
     x = array_of(x, name)
     operand_view(x, name, None if dtype is None else type_of("dtype", dtype))  # for the argument's name in errors

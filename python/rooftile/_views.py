@@ -133,7 +133,7 @@ def _type_of_format(x: Any, name: str, text: str, dtype: Optional[int]) -> int:
         return dtype
     option = "dtype_out" if name in ("out", "c") else "dtype"
     hint = f"; say with {option}=\"bfloat16\" or {option}=\"float16\" what it holds" if code == "H" else ""
-    return check_type(name, _FORMATS.get(code), _elements(x, text), hint)
+    return check_type(name, _FORMATS.get(code), lambda: _elements(x, text), hint)
 
 
 def _elements(x: Any, text: str) -> str:
