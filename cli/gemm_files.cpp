@@ -252,7 +252,6 @@ void write_matrix(OutputFile& file, NpyType type, std::span<const std::int64_t> 
                   std::span<const char> elements) {
   file.write(npy_header_bytes(type, shape));
   file.write(elements);
-  file.commit();
 }
 
 }  // namespace rooftile

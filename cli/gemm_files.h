@@ -87,7 +87,7 @@ void check_memory(std::string_view what, double bytes);
 
 /// Type of the file that holds elements of `type`.
 NpyType npy_type(DataType type);
-/// Writes elements in C order and commits the file.
+/// Writes elements in C order.
 void write_matrix(OutputFile& file, NpyType type, std::span<const std::int64_t> shape,
                   std::span<const char> elements);
 

@@ -24,6 +24,7 @@ struct GemmArguments {
 void write_result(OutputFile& file, const Problem& p, NpyType type, std::span<const char> c) {
   const std::int64_t shape[] = {p.m, p.n};
   write_matrix(file, type, shape, c);
+  file.commit();
 }
 
 double time_ns(const std::function<void()>& call) {

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cmath>
+#include <deque>
 #include <filesystem>
 #include <string>
 
@@ -120,12 +121,14 @@ int quantize_file(const QuantizeArguments& arguments) {
   }
   const std::int64_t blocks = ld_quantized(p) / types.b.block;
   const NpyType scale_type = npy_type(types.a);
+  std::deque<OutputFile> outputs;  // Which are there together, or not at all.
+  std::string written;
   const auto write = [&](const char* part, NpyType type, std::initializer_list<std::int64_t> shape,
                          std::span<const char> bytes) {
     const std::string path = fmt::format("{}.{}.npy", arguments.output, part);
-    OutputFile output(path);
-    write_matrix(output, type, {shape.begin(), shape.size()}, bytes);
-    fmt::print("{}: {} {}\n", path, numpy_name(type), shape_text({shape.begin(), shape.size()}));
+    write_matrix(outputs.emplace_back(path), type, {shape.begin(), shape.size()}, bytes);
+    written += fmt::format("{}: {} {}\n", path, numpy_name(type),
+                           shape_text({shape.begin(), shape.size()}));
   };
   write("values", NpyType::kU8, {p.n, blocks, bytes_of_b(types, types.b.block)},
         {reinterpret_cast<const char*>(matrix.values.data()), matrix.values.size()});
@@ -134,6 +137,8 @@ int quantize_file(const QuantizeArguments& arguments) {
     write("zero_points", NpyType::kU8, {p.n, (blocks * types.b.bits + 7) / 8}, matrix.zero_points);
   if (types.b.zero_point == ZeroPoint::kFloat)
     write("zero_points", scale_type, {p.n, blocks}, matrix.zero_points);
+  for (OutputFile& output : outputs) output.commit();
+  fmt::print("{}", written);
   print_error(p, matrix, weights, row_stride, step_stride);
   return kDone;
 }

@@ -14,7 +14,7 @@ def array_of(x: Any, name: str, kind: int = F32) -> Any:
     """An array of float32 (or float16, or int32 of integers: kind) for a list or tuple of numbers; what holds arrays keeps their type;
     anything else as it is.
 
-    Errors: TypeError for lists of other things, ValueError for rows of different lengths and integers beyond int32."""
+    Errors: TypeError for lists of other things, ValueError for rows of different lengths and for numbers beyond the type."""
     numpy = numpy_module()
     if not isinstance(x, (list, tuple)) or numpy is None:
         return x
@@ -28,7 +28,11 @@ def array_of(x: Any, name: str, kind: int = F32) -> Any:
         if (array != array.astype("int32")).any():
             raise ValueError(f"{name} has integers beyond int32")
         return array.astype("int32")
-    return array.astype("float16" if kind == F16 else "float32")
+    with numpy.errstate(over="ignore"):
+        rounded = array.astype("float16" if kind == F16 else "float32")
+    if (numpy.isinf(rounded) & numpy.isfinite(array)).any():
+        raise ValueError(f"{name} has numbers beyond the range of {rounded.dtype}")
+    return rounded
 
 
 def values_of(x: Any, name: str) -> View:

@@ -33,6 +33,7 @@ def epilogue_of(given: Union[str, Epilogue, None]) -> Epilogue:
     if given is None:
         return Epilogue()
     if isinstance(given, str):
+        _abi.enumerator("epilogue", _abi.ACTIVATIONS, given)
         return Epilogue(given)
     if not isinstance(given, Epilogue):
         raise TypeError(f"epilogue is a {type(given).__name__}; it is an Epilogue or one of {', '.join(_abi.ACTIVATIONS)}")
@@ -117,7 +118,7 @@ def epilogue_args(epilogue: Epilogue, bias: Any, shape: Shape, out: Operand, kee
     if epilogue.activation == "none" and all(part is None for part in parts):
         return None
     m, n = shape[-2:]
-    args = _abi.Epilogue(activation=_abi.enumerator("epilogue", _abi.ACTIVATIONS, epilogue.activation))
+    args = _abi.Epilogue(activation=_abi.enumerator("activation", _abi.ACTIVATIONS, epilogue.activation))
     if epilogue.row_scale is not None:
         args.row_scale = _vector(epilogue.row_scale, "row_scale", m, 0, keep)
     if epilogue.column_scale is not None:

@@ -155,6 +155,14 @@ def test_a_folder_gets_no_files_without_a_name(rooftile):
     assert [path.name for path in rooftile.folder.iterdir()] == ["w.npy"]
 
 
+def test_the_files_are_written_together_or_not_at_all(rooftile):
+    weights(rooftile)
+    (rooftile.folder / "q.scales.npy").mkdir()
+    (rooftile.folder / "q.values.npy").write_text("earlier")
+    rooftile.refuses("quantize", "w.npy", "-o", "q", says="cannot write q.scales.npy")
+    assert (rooftile.folder / "q.values.npy").read_text() == "earlier"
+
+
 def test_unusable_weights(rooftile):
     w = weights(rooftile)
     w[7, 5] = np.nan

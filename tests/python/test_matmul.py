@@ -206,6 +206,10 @@ def test_lists_are_float32():
     close(rt.matmul(a, tuple(map(tuple, b.tolist()))), a, b)
     assert rt.matmul([[1, 2], [3, 4]], [1, 0.5]).tolist() == [2, 5]
     assert rt.matmul([[1, 2], [3, 4]], numpy.ones(2, "float16")).dtype == numpy.float32
+    assert rt.matmul([[numpy.inf, 3.4e38]], [[1], [1e-320]]).tolist() == [[numpy.inf]]
+    for a, b, name in (([[1e300]], [[1]], "a"), ([[1]], [[-1e300, numpy.inf]], "b")):
+        with pytest.raises(ValueError, match=f"^{name} has numbers beyond the range of float32"):
+            rt.matmul(a, b)
 
 
 @pytest.mark.parametrize("batch", [(), (3,), (1,)])
@@ -458,6 +462,7 @@ class Masked(numpy.ma.MaskedArray):
     (TypeError, "^c is float32; the result is int32$", {"a": INTEGERS, "b": INTEGERS, "c": [[0.5, 1]]}),
     (ValueError, "^c has integers beyond int32$", {"a": INTEGERS, "b": INTEGERS, "c": [[2**31, 1]]}),
     (ValueError, "^epilogue is 'tanh'; it is one of none, relu", {"epilogue": "tanh"}),
+    (ValueError, "^activation is 'tanh'; it is one of none, relu", {"epilogue": rt.Epilogue("tanh")}),
     (TypeError, "^epilogue is a int", {"epilogue": 3}),
     (ValueError, r"^row_scale is \(3,\); it has to be \(2,\)", {"epilogue": rt.Epilogue(row_scale=numpy.ones(3, "float32"))}),
     (ValueError, r"^residual is \(2,\); it has to have", {"epilogue": rt.Epilogue(residual=numpy.ones(2, "float32"))}),
