@@ -5,19 +5,19 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <array>
-#include <fstream>
 #include <iterator>
 #include <map>
 #include <string>
 #include <vector>
 
+#include "bench/contests/kernel_turn.h"
+#include "bench/contests/program.h"
 #include "core/clock.h"
 #include "core/error.h"
 #include "core/numbers/statistics.h"
 #include "db/store.h"
 #include "generator/version.h"
 #include "runtime/device/device.h"
-#include "tuner/worker/measure.h"
 
 namespace rooftile {
 namespace {
@@ -43,11 +43,7 @@ std::map<std::string, TunedKernel> winners(const std::string& path, const Device
 }
 
 double time_ns(Measurer& measurer, const TunedKernel& kernel) {
-  const TimeReply reply = measurer.time({.variant = kernel.candidate.variant,
-                                         .problem = kernel.problem,
-                                         .samples = 1,
-                                         .rotate_bytes = kRotateBytes});
-  return reply.kernel_ns.at(0) + reply.pack_ns;
+  return ns_of(one_turn(measurer, kernel.candidate.variant, kernel.problem, kRotateBytes));
 }
 
 /// Time of the longer run's winner over that of the shorter run's winner: 1 when the shorter run
@@ -70,16 +66,9 @@ std::vector<double> shares(Measurer& measurer, const TunedKernel& shorter,
 }
 
 int run(const Setting& setting) {
-  const Enumeration found = enumerate_devices();
-  if (found.devices.empty()) fail(ErrorCode::kDevice, "no Vulkan device: {}", found.note);
-  const DeviceProfile& profile = found.devices.front();
+  const DeviceProfile profile = wanted_devices().front();
   const auto shorter = winners(setting.shorter, profile), longer = winners(setting.longer, profile);
-  std::ofstream csv;
-  if (!setting.csv.empty()) {
-    csv.open(setting.csv);
-    if (!csv) fail(ErrorCode::kIo, "cannot write {}", setting.csv);
-    csv << "problem,shorter,longer,share,mad,turns\n";
-  }
+  CsvFile csv(setting.csv, "problem,shorter,longer,share,mad,turns");
   fmt::print("device: {} ({})\n", profile.name, profile.driver_info);
   std::vector<double> medians;
   for (const auto& [problem, kernel] : longer) {
@@ -103,15 +92,13 @@ int run(const Setting& setting) {
                100 * share.mad_ns, short_name(before),
                before == after ? "the same" : short_name(after));
     std::fflush(stdout);
-    if (csv.is_open())
-      csv << fmt::format("{},{},{},{:.4f},{:.4f},{}\n", problem, short_name(before),
-                         short_name(after), share.median_ns, share.mad_ns, share.count);
+    csv.add(fmt::format("{},{},{},{:.4f},{:.4f},{}", problem, short_name(before), short_name(after),
+                        share.median_ns, share.mad_ns, share.count));
   }
   if (medians.empty()) fail(ErrorCode::kDatabase, "the two databases have no problem in common");
   fmt::print(
       "share of the longer run's speed: geometric mean {:.1f} %, lowest {:.1f} % ({} problems)\n",
       100 * geometric_mean(medians), 100 * std::ranges::min(medians), medians.size());
-  if (csv.is_open() && !csv.flush()) fail(ErrorCode::kIo, "cannot write all of {}", setting.csv);
   return 0;
 }
 

@@ -8,6 +8,7 @@
 #include <numeric>
 #include <vector>
 
+#include "bench/contests/program.h"
 #include "core/error.h"
 #include "core/numbers/statistics.h"
 #include "generator/compile.h"
@@ -126,9 +127,7 @@ Variant first_kernel(const DeviceProfile& device, const Problem& p) {
 }
 
 int run(const Setting& setting) {
-  const Enumeration found = enumerate_devices();
-  if (found.devices.empty()) fail(ErrorCode::kDevice, "no Vulkan device: {}", found.note);
-  const DeviceProfile& profile = found.devices.front();
+  const DeviceProfile profile = wanted_devices().front();
   const std::shared_ptr<Device> device = Device::open(profile);
   const auto problem = [&](const std::string& types) {
     return staged_problem(packed_problem(1, setting.n, setting.k, Transpose::kNo, Transpose::kYes,

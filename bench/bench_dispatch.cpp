@@ -25,6 +25,7 @@
 #include "bench/contests/auto_calls.h"
 #include "bench/contests/dispatch_contest.h"
 #include "bench/contests/dispatch_results.h"
+#include "bench/contests/program.h"
 #include "bench/contests/resident_contest.h"
 #include "core/error.h"
 #include "core/numbers/random.h"
@@ -217,8 +218,7 @@ int main(int argc, char** argv) {
       "were not held up, were near each other, or apart.\n"
       "Example: bench_dispatch --problems 100 --csv dispatch.csv");
   Options options;
-  std::int64_t m = 0, n = 0, k = 0;
-  bool trans_a = false, trans_b = false;
+  WantedProblems wanted;
   app.add_option("--db", options.database, "Tuning database (default: the user's)");
   app.add_option("--problems", options.problems,
                  "Random problems, or how often the one problem (60)")
@@ -230,17 +230,8 @@ int main(int argc, char** argv) {
           ->check(CLI::Range(std::int64_t{1}, std::int64_t{100'000}));
   CLI::Option* const largest = app.add_option("--largest", options.largest, "... to this (2000)")
                                    ->check(CLI::Range(std::int64_t{2}, std::int64_t{100'000}));
-  CLI::Option* const m_option =
-      app.add_option("--m", m, "One problem, which the calibration may have measured")
-          ->check(CLI::PositiveNumber)
-          ->excludes(smallest, largest);
-  CLI::Option* const n_option = app.add_option("--n", n)->check(CLI::PositiveNumber);
-  CLI::Option* const k_option = app.add_option("--k", k)->check(CLI::PositiveNumber);
-  m_option->needs(n_option, k_option);
-  n_option->needs(m_option);
-  k_option->needs(m_option);
-  app.add_flag("--trans-a", trans_a)->needs(m_option);
-  app.add_flag("--trans-b", trans_b)->needs(m_option);
+  wanted.add_sizes(app, "One problem, which the calibration may have measured")
+      ->excludes(smallest, largest);
   app.add_option("--seed", options.seed, "Of the problems and operands (1)");
   app.add_option("--csv", options.csv, "A line for each problem, written at the end");
   CLI11_PARSE(app, argc, argv);
@@ -250,9 +241,7 @@ int main(int argc, char** argv) {
     return 2;
   }
   try {
-    const auto transpose = [](bool wanted) { return wanted ? Transpose::kYes : Transpose::kNo; };
-    if (*m_option) options.only = packed_problem(m, n, k, transpose(trans_a), transpose(trans_b));
-    if (options.only) validate(*options.only);
+    options.only = wanted.one();
     Bench(options).run();
     return 0;
   } catch (const std::exception& error) {

@@ -2,16 +2,15 @@
 // cost of the dispatcher's choices, and the speed of tuned kernels over vendors' libraries.
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <fstream>
 #include <map>
 #include <vector>
 
 #include "bench/baselines/baseline.h"
 #include "bench/contests/contest.h"
+#include "bench/contests/program.h"
 #include "core/error.h"
 #include "db/store.h"
 #include "runtime/host/host_blas.h"
-#include "tuner/problems/problem_sets.h"
 
 namespace rooftile {
 namespace {
@@ -46,26 +45,31 @@ class Totals {
   std::vector<double> regrets_;
 };
 
-/// Compares the tuned kernels with each vendor's library, over all problems.
+/// Compares the tuned and the further kernels with each vendor's library, over all problems.
 class BaselineTotals {
  public:
   void add(const ContestResult& result) {
-    for (const BaselineRatio& ratio : result.ratios) {
-      kernel_[ratio.baseline].push_back(ratio.kernel);
-      with_packing_[ratio.baseline].push_back(ratio.with_packing);
-    }
+    for (const ContestantResult& one : result.contestants)
+      for (const BaselineRatio& ratio : one.ratios)
+        ratios_[one.name + " over " + ratio.baseline].push_back(ratio);
   }
   void print() const {
-    for (const auto& [baseline, ratios] : kernel_)
+    for (const auto& [pair, ratios] : ratios_) {
+      std::vector<double> kernel, with_packing;
+      for (const BaselineRatio& ratio : ratios) {
+        kernel.push_back(ratio.kernel);
+        with_packing.push_back(ratio.with_packing);
+      }
       fmt::print(
-          "speed of tuned_kernel over {}: geometric mean {:.3f}x, with packing {:.3f}x, worst "
-          "{:.3f}x ({} problems)\n",
-          baseline, geometric_mean(ratios), geometric_mean(with_packing_.at(baseline)),
-          *std::min_element(ratios.begin(), ratios.end()), ratios.size());
+          "speed of {}: geometric mean {:.3f}x, with packing {:.3f}x, worst {:.3f}x ({} "
+          "problems)\n",
+          pair, geometric_mean(kernel), geometric_mean(with_packing), std::ranges::min(kernel),
+          ratios.size());
+    }
   }
 
  private:
-  std::map<std::string, std::vector<double>> kernel_, with_packing_;
+  std::map<std::string, std::vector<BaselineRatio>> ratios_;
 };
 
 void print(const Problem& p, const ContestResult& result) {
@@ -80,40 +84,37 @@ void print(const Problem& p, const ContestResult& result) {
                one.name, ns * 1e-3, one.time->mad_ns * 1e-3, one.time->count, flops(p) / ns,
                blas != nullptr ? fmt::format("{:.3f}x", blas->median_ns / ns) : "-", one.detail);
   }
-  if (result.pack_ns)
-    fmt::print("{:<28} {:<15} {:>12.1f}\n", to_string(p), "tuned packing", *result.pack_ns * 1e-3);
-  for (const BaselineRatio& ratio : result.ratios)
-    fmt::print("{:<28} tuned_kernel over {}: {:.3f}x{}\n", to_string(p), ratio.baseline,
-               ratio.kernel,
-               result.pack_ns ? fmt::format(", with packing {:.3f}x", ratio.with_packing) : "");
+  for (const ContestantResult& one : result.contestants) {
+    if (one.pack_ns > 0)
+      fmt::print("{:<28} {}: packing besides {:.1f} us\n", to_string(p), one.name,
+                 one.pack_ns * 1e-3);
+    for (const BaselineRatio& ratio : one.ratios)
+      fmt::print("{:<28} {} over {}: {:.3f}x{}\n", to_string(p), one.name, ratio.baseline,
+                 ratio.kernel,
+                 one.pack_ns > 0 ? fmt::format(", with packing {:.3f}x", ratio.with_packing) : "");
+  }
   std::fflush(stdout);
 }
 
-void write_csv(std::ostream& file, const Problem& p, const ContestResult& result) {
+void write_csv(CsvFile& file, const Problem& p, const ContestResult& result) {
   const Summary* blas = result.time_of("openblas");
   for (const ContestantResult& one : result.contestants) {
     if (!one.time) continue;
     const double ns = one.time->median_ns;
-    file << fmt::format("{},{},{},{},{},{},{},{},{},{},{:.1f},{:.1f},{:.3f},{}\n", to_string(p),
-                        p.m, p.n, p.k, p.trans_a == Transpose::kYes ? 1 : 0,
-                        p.trans_b == Transpose::kYes ? 1 : 0, p.batch, to_string(p.types),
-                        to_string(p.epilogue), one.name, ns, one.time->mad_ns, flops(p) / ns,
-                        blas != nullptr ? fmt::format("{:.4f}", blas->median_ns / ns) : "");
+    file.add(fmt::format("{},{},{},{},{},{},{},{},{},{},{:.1f},{:.1f},{:.3f},{}", to_string(p), p.m,
+                         p.n, p.k, p.trans_a == Transpose::kYes ? 1 : 0,
+                         p.trans_b == Transpose::kYes ? 1 : 0, p.batch, to_string(p.types),
+                         to_string(p.epilogue), one.name, ns, one.time->mad_ns, flops(p) / ns,
+                         blas != nullptr ? fmt::format("{:.4f}", blas->median_ns / ns) : ""));
   }
-  file.flush();
 }
 
 int run(const ContestSetting& setting, const std::vector<TuneProblem>& problems,
         const std::string& csv) {
   Contest contest(setting);
-  std::ofstream file;
-  if (!csv.empty()) {
-    file.open(csv);
-    if (!file) fail(ErrorCode::kIo, "cannot write {}", csv);
-    file << "problem,m,n,k,trans_a,trans_b,batch,type,epilogue,contestant,median_ns,mad_ns,gflops,"
-            "ratio_to_"
-            "openblas\n";
-  }
+  CsvFile file(csv,
+               "problem,m,n,k,trans_a,trans_b,batch,type,epilogue,contestant,median_ns,mad_ns,"
+               "gflops,ratio_to_openblas");
   const HostBlas& blas = HostBlas::get();
   fmt::print("device: {} ({})\n", contest.device().name, contest.device().driver_info);
   fmt::print("openblas: {}, kernels for {}, {} threads\n", blas.library(), blas.core_name(),
@@ -128,60 +129,11 @@ int run(const ContestSetting& setting, const std::vector<TuneProblem>& problems,
     print(wanted.problem, result);
     totals.add(result);
     baselines.add(result);
-    if (file.is_open()) write_csv(file, wanted.problem, result);
+    write_csv(file, wanted.problem, result);
   }
-  if (file.is_open() && !file) fail(ErrorCode::kIo, "cannot write all of {}", csv);
   totals.print();
   baselines.print();
   return 0;
-}
-
-/// The problems that the options ask for.
-class WantedProblems {
- public:
-  void add_options(CLI::App& app);
-  std::vector<TuneProblem> problems() const;
-
- private:
-  std::string set_ = "default", shapes_, type_ = "f32", epilogue_;
-  std::int64_t m_ = 0, n_ = 0, k_ = 0, batch_ = 1;
-  bool trans_a_ = false, trans_b_ = false;
-};
-
-void WantedProblems::add_options(CLI::App& app) {
-  app.add_option("--set", set_, "Built-in problems (default: \"default\")")
-      ->check(CLI::IsMember(problem_set_names()));
-  app.add_option("--shapes", shapes_, "CSV with the columns m,n,k,trans_a,trans_b,batch,note");
-  CLI::Option* m_option = app.add_option("--m", m_, "One problem")->check(CLI::PositiveNumber);
-  CLI::Option* n_option = app.add_option("--n", n_)->check(CLI::PositiveNumber);
-  CLI::Option* k_option = app.add_option("--k", k_)->check(CLI::PositiveNumber);
-  m_option->needs(n_option, k_option);
-  n_option->needs(m_option);
-  k_option->needs(m_option);
-  app.add_option("--batch", batch_, "Batch size of the problem (1)")
-      ->needs(m_option)
-      ->check(CLI::PositiveNumber);
-  app.add_option(
-      "--type", type_,
-      "Of the operands, for every problem (f32): f16, bf16_bf16, i8_i32, f16xq4b32_f16, ...");
-  app.add_option("--epilogue", epilogue_, "Epilogue of every GEMM: bias_column+relu, ...");
-  app.add_flag("--trans-a", trans_a_)->needs(m_option);
-  app.add_flag("--trans-b", trans_b_)->needs(m_option);
-}
-
-std::vector<TuneProblem> WantedProblems::problems() const {
-  const auto transpose = [](bool yes) { return yes ? Transpose::kYes : Transpose::kNo; };
-  std::vector<TuneProblem> problems =
-      m_ > 0            ? std::vector<TuneProblem>{{packed_problem(m_, n_, k_, transpose(trans_a_),
-                                                                   transpose(trans_b_), batch_),
-                                                    ""}}
-      : shapes_.empty() ? problem_set(set_)
-                        : read_problem_csv(shapes_);
-  for (TuneProblem& wanted : problems) {
-    if (type_ != "f32") wanted.problem = retyped(wanted.problem, parse_types(type_));
-    if (!epilogue_.empty()) wanted.problem.epilogue = parse_epilogue(epilogue_);
-  }
-  return problems;
 }
 
 }  // namespace
@@ -191,15 +143,17 @@ int main(int argc, char** argv) {
   using namespace rooftile;
   CLI::App app(
       "Compares kernels, BLAS and the dispatcher in one interleaved run.\n"
-      "Example: bench_gemm --set squares --csv squares.csv");
+      "Example: bench_gemm --set squares --csv squares.csv\n"
+      "         bench_gemm --m 512 --n 512 --k 512 --kernel \"family=naive tile_m=8 tile_n=16\"");
   ContestSetting setting;
   WantedProblems wanted;
   std::string csv;
   app.add_option("--db", setting.database, "Tuning database (default: the user's)");
   wanted.add_options(app);
-  std::vector<std::string> against;
+  std::vector<std::string> against, kernels;
   app.add_option("--against", against, "Tuned kernels of these types in the same run")
       ->delimiter(',');
+  app.add_option("--kernel", kernels, "Parameters of a further kernel, as of `rooftile emit`");
   app.add_option("--seconds", setting.seconds, "Time for one problem's samples (2)")
       ->check(CLI::PositiveNumber);
   app.add_option("--limit", setting.limit_s,
@@ -230,12 +184,15 @@ int main(int argc, char** argv) {
                "bench_gemm: --baseline-library is one library's path; name one --baseline\n");
     return 2;
   }
+  int code = 1;
   try {
     for (const std::string& types : against) setting.against.push_back(parse_types(types));
+    for (const std::string& kernel : kernels) setting.kernels.push_back(parse_variant(kernel));
     if (setting.database.empty()) setting.database = default_database_path();
-    return rooftile::run(setting, wanted.problems(), csv);
+    code = rooftile::run(setting, wanted.problems("default"), csv);
   } catch (const std::exception& error) {
     fmt::print(stderr, "bench_gemm: {}\n", error.what());
-    return 1;
   }
+  std::fflush(nullptr);
+  std::_Exit(code);  // Threads may be in a driver's compiler for ever.
 }

@@ -3,12 +3,12 @@
 // has to predict.
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <fstream>
 #include <functional>
 #include <memory>
 #include <string>
 #include <vector>
 
+#include "bench/contests/program.h"
 #include "core/clock.h"
 #include "core/error.h"
 #include "core/numbers/statistics.h"
@@ -90,7 +90,7 @@ class Split {
 };
 
 void compare(const Problem& p, const std::string& database, int rounds, bool together,
-             std::ofstream& csv) {
+             CsvFile& csv) {
   Split split(p, database);
   std::vector<Contestant> contestants = split.contestants(together);
   // Shares follow measured times, and kernels for new shares are compiled, in the first calls.
@@ -116,9 +116,8 @@ void compare(const Problem& p, const std::string& database, int rounds, bool tog
     fmt::print("{:<22} {:<19} {:>9.2f} ms {:>7.2f} GFLOP/s {:>6.3f} ({:.3f} to {:.3f}) of {}  {}\n",
                to_string(p), one.name, ns * 1e-6, flops(p) / ns, median(ratios), interval.low,
                interval.high, best->name, one.note);
-    if (csv.is_open())
-      csv << fmt::format("{},{},{:.0f},{:.4f},{:.4f},{:.4f},{},\"{}\"\n", to_string(p), one.name,
-                         ns, median(ratios), interval.low, interval.high, best->name, one.note);
+    csv.add(fmt::format("{},{},{:.0f},{:.4f},{:.4f},{:.4f},{},{}", to_string(p), one.name, ns,
+                        median(ratios), interval.low, interval.high, best->name, quoted(one.note)));
   }
 }
 
@@ -134,11 +133,7 @@ int run(int argc, char** argv) {
   app.add_option("--csv", csv_file, "Also write CSV");
   app.add_flag("--together", together, "Also split where that is not predicted to be faster");
   CLI11_PARSE(app, argc, argv);
-  std::ofstream csv;
-  if (!csv_file.empty()) {
-    csv.open(csv_file);
-    csv << "problem,contestant,ns,speed,speed_low,speed_high,relative_to,note\n";
-  }
+  CsvFile csv(csv_file, "problem,contestant,ns,speed,speed_low,speed_high,relative_to,note");
   for (const std::string& size : sizes) {
     std::int64_t m = 0, n = 0, k = 0;
     if (std::sscanf(size.c_str(), "%ldx%ldx%ld", &m, &n, &k) != 3)

@@ -12,6 +12,7 @@
 #include "bench/baselines/baseline.h"
 #include "bench/baselines/baseline_turns.h"
 #include "bench/contests/kernel_turn.h"
+#include "bench/contests/program.h"
 #include "core/error.h"
 #include "core/numbers/statistics.h"
 #include "generator/priors/untuned_kernel.h"
@@ -175,9 +176,7 @@ void print(const std::vector<Contestant>& all, const Setting& setting) {
 }
 
 int run(const Setting& setting) {
-  const Enumeration found = enumerate_devices();
-  if (found.devices.empty()) fail(ErrorCode::kDevice, "no Vulkan device: {}", found.note);
-  const DeviceProfile& device = found.devices.front();
+  const DeviceProfile device = wanted_devices().front();
   fmt::print(
       "{}: {} x {} x {}, {} rounds; medians with 95 % intervals, packing counted; * is the "
       "fastest of a type\n",

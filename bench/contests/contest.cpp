@@ -5,11 +5,14 @@
 #include <algorithm>
 #include <functional>
 #include <memory>
+#include <thread>
 #include <utility>
 #include <vector>
 
 #include "bench/baselines/baseline.h"
 #include "bench/baselines/baseline_turns.h"
+#include "bench/contests/compilers.h"
+#include "bench/contests/program.h"
 #include "core/clock.h"
 #include "core/error.h"
 #include "db/store.h"
@@ -57,6 +60,7 @@ struct Contestant {
   std::vector<double> sample_ns = {};
   double last_ns = 0;
   std::string skipped = {};
+  std::shared_ptr<double> pack_ns = {};  // Of a kernel's last run.
 };
 
 /// The last run of a kernel, which a whole call with it asks for.
@@ -65,20 +69,15 @@ struct KernelRun {
   std::string why_not = {};
 };
 
-std::vector<BaselineRatio> ratios_of(const std::vector<Contestant>& all,
-                                     const std::vector<std::unique_ptr<Baseline>>& baselines,
-                                     double pack_ns) {
-  const auto ran = [&](const std::string& name) -> const Contestant* {
-    for (const Contestant& contestant : all)
-      if (contestant.name == name && contestant.skipped.empty()) return &contestant;
-    return nullptr;
-  };
+/// Of a kernel beside the baselines that ran.
+std::vector<BaselineRatio> ratios_of(const Contestant& kernel, const std::vector<Contestant>& all,
+                                     const std::vector<std::unique_ptr<Baseline>>& baselines) {
   std::vector<BaselineRatio> ratios;
-  const Contestant* const tuned = ran("tuned_kernel");
   for (const auto& baseline : baselines)
-    if (const Contestant* other = ran(baseline->name()); tuned != nullptr && other != nullptr)
-      ratios.push_back(
-          baseline_ratio(baseline->name(), other->sample_ns, tuned->sample_ns, pack_ns));
+    for (const Contestant& other : all)
+      if (other.name == baseline->name() && other.skipped.empty())
+        ratios.push_back(
+            baseline_ratio(other.name, other.sample_ns, kernel.sample_ns, *kernel.pack_ns));
   return ratios;
 }
 
@@ -104,6 +103,7 @@ struct Contest::Impl {
   void add_device(const std::string& name, const Problem& p, const Variant& variant,
                   std::vector<Contestant>& all);
   void add_other_types(const Problem& p, std::vector<Contestant>& all) const;
+  void add_further_kernels(const Problem& p, std::vector<Contestant>& all);
   Contestant baseline(Baseline& library, const Problem& p) const;
   std::vector<Contestant> contestants(const Problem& p);
   void turn(Contestant& contestant, std::size_t set, bool counts) const;
@@ -115,9 +115,9 @@ struct Contest::Impl {
   DeviceRates rates;
   std::unique_ptr<DeviceTier> tuned;
   std::unique_ptr<Measurer> measurer;
+  std::unique_ptr<Compilers> compilers;
   std::vector<std::unique_ptr<Baseline>> baselines;
   std::vector<BatchOperands> sets;
-  std::optional<double> pack_ns;
 };
 
 void Contest::Impl::fill_operands(const Problem& p) {
@@ -155,20 +155,41 @@ Contestant Contest::Impl::whole_call(const std::string& name, const Problem& p,
 
 Contestant Contest::Impl::kernel(const std::string& name, const Problem& p,
                                  const Variant& variant) {
-  const bool is_tuned = name == "tuned_kernel";
-  return {.name = name, .detail = short_name(variant), .run = [=, this](const BatchOperands&) {
-            const TimeReply reply =
-                measurer->time({.variant = variant,
-                                .problem = p,
-                                .samples = 1,
-                                .limit_ns = setting.limit_s * 1e9,
-                                .rotate_bytes = kPastCache * last_level_cache_bytes()});
-            if (reply.kernel_ns.empty())
-              fail(ErrorCode::kTimeout, "estimated at {:.1f} s, beyond the limit of {:.1f} s",
-                   reply.estimate_ns * 1e-9, setting.limit_s);
-            if (is_tuned && reply.pack_ns > 0) pack_ns = reply.pack_ns;
-            return reply.kernel_ns.front();
-          }};
+  const auto pack_ns = std::make_shared<double>(0);
+  return {.name = name,
+          .detail = short_name(variant),
+          .run =
+              [=, this](const BatchOperands&) {
+                const TimeReply reply =
+                    measurer->time({.variant = variant,
+                                    .problem = p,
+                                    .samples = 1,
+                                    .limit_ns = setting.limit_s * 1e9,
+                                    .rotate_bytes = kPastCache * last_level_cache_bytes()});
+                if (reply.kernel_ns.empty())
+                  fail(ErrorCode::kTimeout, "estimated at {:.1f} s, beyond the limit of {:.1f} s",
+                       reply.estimate_ns * 1e-9, setting.limit_s);
+                *pack_ns = reply.pack_ns;
+                return reply.kernel_ns.front();
+              },
+          .pack_ns = pack_ns};
+}
+
+// Compiled by a thread, because a driver may never return, before the first turn of the problem.
+void Contest::Impl::add_further_kernels(const Problem& p, std::vector<Contestant>& all) {
+  for (const Variant& variant : setting.kernels) compilers->add(variant, p);
+  compilers->start(std::max(1u, std::thread::hardware_concurrency()));
+  int number = 0;
+  for (const Variant& variant : setting.kernels) {
+    Contestant& further = all.emplace_back(kernel(fmt::format("kernel_{}", ++number), p, variant));
+    try {
+      if (const auto why = why_illegal(variant, profile.limits, p))
+        fail(ErrorCode::kUnsupported, "is illegal here: {}", *why);
+      compilers->provide(*measurer, variant, p);
+    } catch (const Error& error) {
+      further.skipped = error.what();
+    }
+  }
 }
 
 // The device tier with a single kernel in its list.
@@ -278,6 +299,7 @@ std::vector<Contestant> Contest::Impl::contestants(const Problem& p) {
   }
   for (const auto& library : baselines) all.push_back(baseline(*library, p));
   for (const Types& types : setting.against) add_other_types(retyped(p, types), all);
+  add_further_kernels(p, all);
   add_device("default", p, untuned_kernel(profile, staged_problem(p)), all);
   add_device("naive", p, fallback_variant(), all);
   return all;
@@ -311,10 +333,9 @@ void Contest::Impl::take_turns(std::vector<Contestant>& all) const {
 }
 
 Contest::Contest(const ContestSetting& setting) : impl_(std::make_unique<Impl>(setting)) {
-  const Enumeration found = enumerate_devices();
-  if (found.devices.empty()) fail(ErrorCode::kDevice, "no Vulkan device: {}", found.note);
+  const std::vector<DeviceProfile> devices = wanted_devices();
   const Store store(setting.database, OpenMode::kReadOnly);
-  for (const DeviceProfile& profile : found.devices) {
+  for (const DeviceProfile& profile : devices) {
     const auto row = store.find_device(profile);
     if (!row) continue;
     impl_->profile = profile;
@@ -326,7 +347,9 @@ Contest::Contest(const ContestSetting& setting) : impl_(std::make_unique<Impl>(s
                                                    store.tuned_kernels(*row, kGeneratorVersion),
                                                    store.portfolio(*row, kGeneratorVersion)),
                                      default_cache_folder());
-    impl_->measurer = std::make_unique<Measurer>(Device::open(profile));
+    const auto device = Device::open(profile);
+    impl_->measurer = std::make_unique<Measurer>(device);
+    impl_->compilers = std::make_unique<Compilers>(device);
     for (const std::string& name : setting.baselines)
       impl_->baselines.push_back(open_baseline(name, {.library = setting.baseline_library,
                                                       .device_uuid = profile.device_uuid,
@@ -349,19 +372,23 @@ std::vector<std::string> Contest::baselines() const {
 }
 
 ContestResult Contest::run(const Problem& problem) {
-  impl_->pack_ns.reset();
   impl_->fill_operands(problem);
   std::vector<Contestant> all = impl_->contestants(problem);
   impl_->take_turns(all);
-  ContestResult result{.contestants = {},
-                       .pack_ns = impl_->pack_ns,
-                       .ratios = ratios_of(all, impl_->baselines, impl_->pack_ns.value_or(0))};
+  ContestResult result;
   for (const Contestant& contestant : all) {
     ContestantResult one{.name = contestant.name,
                          .time = {},
                          .skipped = contestant.skipped,
                          .detail = contestant.detail};
-    if (one.skipped.empty()) one.time = summarize(contestant.sample_ns);
+    if (one.skipped.empty()) {
+      one.time = summarize(contestant.sample_ns);
+      if (contestant.pack_ns != nullptr) {
+        one.pack_ns = *contestant.pack_ns;
+        if (one.name == "tuned_kernel" || one.name.starts_with("kernel_"))
+          one.ratios = ratios_of(contestant, all, impl_->baselines);
+      }
+    }
     result.contestants.push_back(std::move(one));
   }
   return result;

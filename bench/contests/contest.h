@@ -11,6 +11,7 @@
 #include "core/device_profile.h"
 #include "core/numbers/statistics.h"
 #include "core/problem.h"
+#include "core/variant.h"
 
 namespace rooftile {
 
@@ -19,27 +20,27 @@ struct ContestSetting {
   double seconds = 2;                       // Sampling time for one problem.
   double limit_s = 3;                       // A call that takes longer is skipped.
   std::vector<Types> against = {};          // Types of further tuned kernels for the same GEMM.
+  std::vector<Variant> kernels = {};        // Further kernels.
   std::vector<std::string> baselines = {};  // Vendors' libraries (bench/baselines/baseline.h).
   std::string baseline_library = {};        // Path of the library; "": it is searched.
 };
 
 /// Name as in the CSV: "openblas", "openblas1", "auto", "tuned", "default", "naive" are whole calls
 /// on host pointers; "tuned_kernel", "default_kernel", "naive_kernel" are kernel times by the
-/// device's clock, without packing; "tuned_kernel_f16" is one of other types. "cublas" and
-/// "clblast" are the library's time by its device's clock, including everything that it does
-/// besides.
+/// device's clock, without packing; "tuned_kernel_f16" is one of other types, "kernel_1" the first
+/// of ContestSetting::kernels. "cublas" and "clblast" are the library's time by its device's clock,
+/// including everything that it does besides.
 struct ContestantResult {
   std::string name;
-  std::optional<Summary> time;  // Time of the whole batch; empty when it was skipped.
-  std::string skipped;          // Reason why it was skipped.
-  std::string detail;           // Kernel, or the tier that auto chose.
+  std::optional<Summary> time;             // Time of the whole batch; empty when it was skipped.
+  std::string skipped;                     // Reason why it was skipped.
+  std::string detail;                      // Kernel, or the tier that auto chose.
+  double pack_ns = 0;                      // Of a kernel: packing besides; 0: it packs nothing.
+  std::vector<BaselineRatio> ratios = {};  // Of the tuned kernel and further ones that ran.
 };
 
 struct ContestResult {
   std::vector<ContestantResult> contestants;
-  std::optional<double>
-      pack_ns;  // Packing time of the tuned kernel; empty when it packs nothing or did not run.
-  std::vector<BaselineRatio> ratios;  // Ratios for baselines that ran beside a tuned kernel.
 
   const Summary* time_of(std::string_view contestant) const;
 };
@@ -48,6 +49,8 @@ struct ContestResult {
 /// kernels as the time of one GEMM times the batch.
 class Contest {
  public:
+  /// A driver's compiler may never return from a further kernel: a program with such kernels ends
+  /// by std::_Exit.
   /// Throws kDevice without a device, kDatabase when none of this machine's devices is tuned in the
   /// database; for baselines the errors of open_baseline.
   explicit Contest(const ContestSetting& setting);

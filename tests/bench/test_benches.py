@@ -13,6 +13,7 @@ import pytest
 BENCHES = pathlib.Path(os.environ["ROOFTILE_BENCHES"])
 BENCH_SOURCES = pathlib.Path(__file__).parents[2] / "bench"
 REPLAY = BENCH_SOURCES / "replay"
+TILES = "family=register tile_m=8 tile_n=16 reg_m=4 reg_n=4 unroll_k=4 vector_width_a=4 vector_width_b=4"
 
 
 @pytest.fixture(scope="module")
@@ -24,11 +25,15 @@ def databases(tmp_path_factory):
     return folder
 
 
-def run(folder, program, *arguments):
-    """What the bench prints on stdout. Messages of kernels that fail are errors."""
+def start(folder, program, *arguments, **environment):
     inherited = {k: v for k, v in os.environ.items() if not k.startswith(("ROOFTILE_", "XDG_"))}
-    done = subprocess.run([BENCHES / program, *map(str, arguments)], cwd=folder, capture_output=True, text=True, timeout=150,
-                          env=dict(inherited, HOME=str(folder)))
+    return subprocess.run([BENCHES / program, *map(str, arguments)], cwd=folder, capture_output=True, text=True, timeout=150,
+                          env=dict(inherited, HOME=str(folder), **environment))
+
+
+def run(folder, program, *arguments, **environment):
+    """What the bench prints on stdout. Messages of kernels that fail are errors."""
+    done = start(folder, program, *arguments, **environment)
     assert done.returncode == 0, done.stdout + done.stderr
     assert " fails on " not in done.stderr, done.stderr
     return done.stdout
@@ -65,6 +70,37 @@ def test_bench_gemm_runs_other_types_and_epilogues(databases):
     found = contestants(text, "33x17x65 nn f16")
     assert {*WHOLE_CALLS, *KERNELS} == set(found)
     assert None not in found.values(), found
+
+
+def test_bench_gemm_times_given_kernels_beside_a_baseline(databases, tmp_path):
+    """The illegal one says why and has no part in the table; cuBLAS is a fake that computes on the host."""
+    fakes = BENCHES.parent / "tests" / "fakes"
+    text = run(databases, "bench_gemm", "--db", "one.db", "--m", 33, "--n", 17, "--k", 65, "--trans-b", "--seconds", 0.05,
+               "--kernel", TILES, "--kernel", TILES + " tile_m=4096", "--kernel", TILES.replace("unroll_k=4", "unroll_k=8"),
+               "--baseline", "cublas", "--baseline-library", fakes / "libcublas.so.12", "--csv", tmp_path / "times.csv",
+               LD_LIBRARY_PATH=str(fakes))
+    problem = "33x17x65 nt"
+    assert re.search(rf"^{problem} +kernel_2 +skipped: is illegal here: ", text, re.MULTILINE), text
+    for kernel in ("kernel_1", "kernel_3"):
+        assert re.search(rf"^{problem} +{kernel} +[\d.]+ .* register 8x16 ", text, re.MULTILINE), text
+        assert re.search(rf"^{problem} +{kernel} over cublas: [\d.]+x", text, re.MULTILINE), text
+        assert f"speed of {kernel} over cublas: " in text, text
+    with open(tmp_path / "times.csv", newline="") as file:
+        found = {row["contestant"]: float(row["median_ns"]) for row in csv.DictReader(file)}
+    assert {*WHOLE_CALLS, *KERNELS, "kernel_1", "kernel_3", "cublas"} == set(found) and min(found.values()) > 0, found
+
+
+def test_bench_gemm_refuses_a_kernel_with_an_unknown_parameter(databases):
+    done = start(databases, "bench_gemm", "--db", "one.db", "--m", 3, "--n", 5, "--k", 7, "--kernel", TILES + " tile_q=4")
+    assert done.returncode == 1 and "tile_q" in done.stderr and not done.stdout, done
+
+
+@pytest.mark.parametrize("program", ["bench_gemm", "bench_kernels", "bench_budget", "bench_decoding", "bench_weights"])
+def test_benches_take_the_device_that_the_environment_names(databases, program):
+    arguments = {"bench_gemm": ["--db", "one.db", "--m", 3, "--n", 5, "--k", 7],
+                 "bench_kernels": ["--m", 3, "--n", 5, "--k", 7, "--priors", 2], "bench_budget": ["one.db", "two.db"]}
+    done = start(databases, program, *arguments.get(program, []), ROOFTILE_DEVICE="no such device")
+    assert done.returncode == 1 and "no Vulkan device matches 'no such device'" in done.stderr, done
 
 
 def test_a_contestant_beyond_the_limit_is_skipped_and_says_so(databases):
@@ -123,7 +159,6 @@ def test_bench_weights_compares_every_format(tmp_path):
     assert all(float(row[6]) > 0 and float(row[9]) > 0 for row in rows), text
 
 
-TILES = "family=register tile_m=8 tile_n=16 reg_m=4 reg_n=4 unroll_k=4 vector_width_a=4 vector_width_b=4"
 
 
 @pytest.mark.parametrize("jobs", [0, 2])
@@ -148,8 +183,8 @@ def test_bench_kernels_answers_what_it_can(tmp_path, jobs):
 def test_bench_kernels_keeps_its_questions(tmp_path):
     text = f"experiment,m,n,k,trans_a,trans_b,batch,type,baseline,variant,expected,seconds,hypothesis\na,8,8,8,0,0,1,f32,{TILES},unroll_k=8,1,1,b\n"
     (tmp_path / "some.csv").write_text(text)
-    run = subprocess.run([BENCHES / "bench_kernels", "some.csv", "--csv", "./some.csv"], cwd=tmp_path, capture_output=True, text=True)
-    assert run.returncode == 1 and "holds the questions" in run.stderr and (tmp_path / "some.csv").read_text() == text
+    done = start(tmp_path, "bench_kernels", "some.csv", "--csv", "./some.csv")
+    assert done.returncode == 1 and "holds the questions" in done.stderr and (tmp_path / "some.csv").read_text() == text
 
 
 def test_bench_kernels_compares_the_first_choices_of_a_problem(tmp_path):
