@@ -1,6 +1,7 @@
-// Measures the gain of importing host memory. Whole calls run in turn: on the device with staged
-// operands, on the device with the predicted transfer path, on the host's BLAS, and on the
-// dispatcher's choice.
+// What a call costs besides its kernel: dispatches that do nothing, copies by size and path, and
+// whole calls beside the sum of their predicted parts. Calls run in turn: on the device with staged
+// operands, on the device with the predicted transfer paths (imported host memory among them), on
+// the host's BLAS, and on the dispatcher's choice.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -8,9 +9,12 @@
 #include <array>
 #include <cstdio>
 #include <filesystem>
+#include <set>
 #include <string>
 #include <vector>
 
+#include "bench/contests/floor.h"
+#include "bench/contests/program.h"
 #include "core/clock.h"
 #include "core/error.h"
 #include "core/numbers/random.h"
@@ -24,8 +28,10 @@ namespace rooftile {
 namespace {
 
 struct Options {
-  std::string database;
+  std::filesystem::path database;
+  std::set<std::string> parts = {"dispatches", "copies", "calls"};
   int rounds = 15;
+  std::string csv;
 };
 
 Problem problem(std::int64_t m, std::int64_t n, std::int64_t k, Transpose trans_b, float beta) {
@@ -36,7 +42,7 @@ Problem problem(std::int64_t m, std::int64_t n, std::int64_t k, Transpose trans_
 
 /// Squares, transformer weights with few rows, row lengths that are no multiple of the vector
 /// width, and a GEMM that is computed in slices where buffers are small.
-std::vector<Problem> problems() {
+std::vector<Problem> usual_problems() {
   constexpr auto kNo = Transpose::kNo, kYes = Transpose::kYes;
   return {problem(64, 64, 64, kNo, 0),       problem(256, 256, 256, kNo, 0),
           problem(512, 512, 512, kNo, 0),    problem(512, 512, 512, kNo, 1),
@@ -74,70 +80,167 @@ class StagingDatabase {
   std::filesystem::path folder_;
 };
 
-struct Contestant {
-  std::string_view what;
-  Context* context;
-  TierChoice choice;
-  std::vector<double> sample_ns = {};
-};
-
 std::string with_spread(const std::vector<double>& sample_ns) {
   return fmt::format("{} +- {:.0f} %", time_text(median(sample_ns)),
                      100 * median_absolute_deviation(sample_ns) / median(sample_ns));
 }
 
-void run(const Options& options) {
-  const std::filesystem::path database =
-      options.database.empty() ? default_database_path() : std::filesystem::path(options.database);
-  const StagingDatabase without(database);
-  Context usual({.database = database, .log_untuned = LogUntuned::kNo});
+class Table {
+ public:
+  explicit Table(const std::string& csv)
+      : file_(csv,
+              "part,what,size,wall_ns,wall_low_ns,wall_high_ns,rounds,device_ns,predicted_ns,"
+              "detail,failure") {}
+
+  void add(const std::vector<FloorRow>& rows) {
+    for (const FloorRow& row : rows) add(row);
+  }
+  void add(const FloorRow& row) {
+    fmt::print("{:<10} {:<32} {:>11}  ", row.part, row.what, row.size);
+    std::string figures(5, ',');
+    if (!row.failure.empty()) {
+      fmt::print("{}\n", row.failure);
+    } else {
+      const Summary wall = summarize(row.wall_ns);
+      fmt::print("{:<16}", with_spread(row.wall_ns));
+      std::string device;
+      if (!row.device_ns.empty()) {
+        device = fmt::format("{:.0f}", median(row.device_ns));
+        fmt::print("  device {}", time_text(median(row.device_ns)));
+      }
+      if (row.predicted_ns > 0) fmt::print("  predicted {}", time_text(row.predicted_ns));
+      fmt::print("{}{}\n", row.detail.empty() ? "" : "  ", row.detail);
+      figures = fmt::format("{:.0f},{:.0f},{:.0f},{},{},{}", wall.median_ns, wall.low_ns,
+                            wall.high_ns, wall.count, device,
+                            row.predicted_ns > 0 ? fmt::format("{:.0f}", row.predicted_ns) : "");
+    }
+    std::fflush(stdout);
+    file_.add(fmt::format("{},{},{},{},{},{}", row.part, row.what, row.size, figures,
+                          quoted(row.detail), quoted(row.failure)));
+  }
+
+ private:
+  CsvFile file_;
+};
+
+/// "submit 17.0 us, in 1.20 ms (staged, copied, none), kernel 80.1 us, out 300 us (staged)"
+std::string parts_of(const Decision& decision) {
+  const TransferPaths& paths = decision.transfer_paths;
+  std::string text = fmt::format(
+      "submit {}, in {} ({}, {}, {}), kernel {}, out {} ({})", time_text(decision.submit_ns),
+      time_text(decision.upload_ns), name(paths.a), name(paths.b), name(paths.c_in),
+      time_text(decision.kernel_ns), time_text(decision.download_ns), name(paths.c_out));
+  if (decision.overlapped_ns > 0)
+    text += fmt::format(", overlapped {}", time_text(decision.overlapped_ns));
+  return text;
+}
+
+struct Contestant {
+  FloorRow row;
+  Context* context;
+  TierChoice choice;
+};
+
+void add_calls(Table& table, const Options& options, const std::vector<Problem>& problems) {
+  const StagingDatabase without(options.database);
+  Context usual({.database = options.database, .log_untuned = LogUntuned::kNo});
   Context staging({.database = without.file(), .log_untuned = LogUntuned::kNo});
   if (usual.device_name().empty())
     fail(ErrorCode::kDatabase, "no tuned device: {}; run `rooftile tune`", usual.note());
-  fmt::print("{}, {} rounds, median and spread; transfer paths of a, b, c in and out\n",
-             usual.device_name(), options.rounds);
+  std::vector<double> over_predicted;
   Random random(1);
-  for (const Problem& p : problems()) {
+  for (const Problem& p : problems) {
     const std::vector<char> a = random_operand(DataType::kF32, span_a(p), random),
                             b = random_operand(DataType::kF32, span_b(p), random);
     std::vector<char> c = random_operand(DataType::kF32, span_c(p), random);
-    std::array contestants = {Contestant{"staged", &staging, TierChoice::kDevice},
-                              Contestant{"imported", &usual, TierChoice::kDevice},
-                              Contestant{"host", &usual, TierChoice::kHost},
-                              Contestant{"auto", &usual, TierChoice::kAuto}};
-    for (int round = -2; round < options.rounds; ++round)
-      for (Contestant& contestant : contestants) {
-        const double start = now_ns();
-        contestant.context->gemm(
-            {.problem = p, .a = a.data(), .b = b.data(), .c = c.data(), .tier = contestant.choice});
-        if (round >= 0) contestant.sample_ns.push_back(now_ns() - start);
-      }
     const Decision with = usual.decide(p), other = staging.decide(p);
-    fmt::print("{}{}: {} {} {} {}", to_string(p), p.beta != 0 ? " beta 1" : "",
-               name(with.transfer_paths.a), name(with.transfer_paths.b),
-               name(with.transfer_paths.c_in), name(with.transfer_paths.c_out));
-    for (const Contestant& contestant : contestants)
-      fmt::print("; {} {}", contestant.what, with_spread(contestant.sample_ns));
-    fmt::print("; predicted staged {}, imported {}, host {}; takes {}, without imports {}\n",
-               time_text(other.device_ns), time_text(with.device_ns), time_text(with.best_host_ns),
-               name(with.tier), name(other.tier));
-    std::fflush(stdout);
+    const auto contestant = [&](const std::string& what, Context& context, TierChoice choice,
+                                double predicted_ns, const std::string& detail) {
+      return Contestant{{.part = "calls",
+                         .what = to_string(p) + (p.beta != 0 ? " beta 1 " : " ") + what,
+                         .size = static_cast<std::uint64_t>(flops(p) / 2),
+                         .predicted_ns = predicted_ns,
+                         .detail = detail},
+                        &context,
+                        choice};
+    };
+    std::array contestants = {
+        contestant("staged", staging, TierChoice::kDevice, other.device_ns, parts_of(other)),
+        contestant("imported", usual, TierChoice::kDevice, with.device_ns, parts_of(with)),
+        contestant("host", usual, TierChoice::kHost, with.host_ns, ""),
+        contestant("auto", usual, TierChoice::kAuto, std::min(with.device_ns, with.best_host_ns),
+                   fmt::format("takes {}, without imports {}", name(with.tier), name(other.tier)))};
+    for (int round = -2; round < options.rounds; ++round)
+      for (Contestant& one : contestants) {
+        if (!one.row.failure.empty()) continue;
+        try {
+          const double start = now_ns();
+          one.context->gemm(
+              {.problem = p, .a = a.data(), .b = b.data(), .c = c.data(), .tier = one.choice});
+          if (round >= 0) one.row.wall_ns.push_back(now_ns() - start);
+        } catch (const Error& error) {
+          one.row.failure = error.what();
+        }
+      }
+    for (const Contestant& one : contestants) {
+      table.add(one.row);
+      if (one.choice == TierChoice::kDevice && one.row.failure.empty() && one.row.predicted_ns > 0)
+        over_predicted.push_back(median(one.row.wall_ns) / one.row.predicted_ns);
+    }
   }
+  if (over_predicted.empty()) return;
+  fmt::print(
+      "calls on the device over the sum of their predicted parts: geometric mean {:.2f}, "
+      "{:.2f} to {:.2f}\n",
+      geometric_mean(over_predicted), std::ranges::min(over_predicted),
+      std::ranges::max(over_predicted));
+}
+
+/// Not measured: 0, and nothing is predicted.
+DeviceRates rates_of(const std::filesystem::path& database, const DeviceProfile& device) {
+  if (!std::filesystem::exists(database)) return {};
+  const Store store(database, OpenMode::kReadOnly);
+  const auto row = store.find_device(device);
+  return row ? calibration_from_figures(store.latest_calibration(*row)).device : DeviceRates();
+}
+
+void run(const Options& options, const std::vector<Problem>& problems) {
+  const DeviceProfile device = wanted_devices().front();
+  fmt::print("{} ({}), {} rounds: wall time with its spread; by the device's clock; predicted\n",
+             device.name, device.driver_info, options.rounds);
+  Table table(options.csv);
+  const DeviceRates rates = rates_of(options.database, device);
+  FullClocks clocks(Device::open(device));
+  if (options.parts.contains("dispatches"))
+    table.add(dispatch_floor(clocks, rates, options.rounds));
+  if (options.parts.contains("copies")) table.add(copy_floor(clocks, rates, options.rounds));
+  if (options.parts.contains("calls")) add_calls(table, options, problems);
 }
 
 }  // namespace
 }  // namespace rooftile
 
 int main(int argc, char** argv) {
+  using namespace rooftile;
   CLI::App app(
-      "Whole calls with operands staged and imported, beside the host's.\n"
-      "Example: bench_transfer --rounds 31");
-  rooftile::Options options;
+      "What a call costs besides its kernel: empty dispatches, copies by size and path, and whole\n"
+      "calls, staged and imported, beside the sum of their predicted parts and the host's.\n"
+      "Example: bench_transfer --rounds 31 --csv transfer.csv\n"
+      "         bench_transfer --parts dispatches,copies    (needs no tuned device)");
+  Options options;
+  WantedProblems wanted;
   app.add_option("--db", options.database, "Tuning database (default: the user's)");
+  app.add_option("--parts", options.parts, "dispatches, copies, calls (all)")
+      ->delimiter(',')
+      ->check(CLI::IsMember({"dispatches", "copies", "calls"}));
   app.add_option("--rounds", options.rounds, "Samples of each (15)")->check(CLI::Range(1, 1001));
+  wanted.add_sizes(app, "One problem, in place of the usual eleven");
+  app.add_option("--csv", options.csv, "Write the table here as well");
   CLI11_PARSE(app, argc, argv);
   try {
-    rooftile::run(options);
+    if (options.database.empty()) options.database = default_database_path();
+    const std::optional<Problem> one = wanted.one();
+    run(options, one ? std::vector<Problem>{*one} : usual_problems());
     return 0;
   } catch (const std::exception& error) {
     fmt::print(stderr, "bench_transfer: {}\n", error.what());

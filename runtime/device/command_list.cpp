@@ -8,7 +8,7 @@
 namespace rooftile {
 namespace {
 
-constexpr std::uint32_t kQueriesPerStep = 2;  // Before and after a step.
+constexpr std::uint32_t kQueriesPerTime = 2;  // Before and after a step, or all of them.
 
 vk::Format texel_format(BindingKind kind) {
   switch (kind) {
@@ -83,7 +83,10 @@ class Device::Recorder {
     // Counters of whole command buffers must begin with the first command and end with the last.
     const bool counted = *list_->counters != vk::QueryPool();
     if (counted) list_->commands.beginQuery(*list_->counters, 0, {}, device_.dispatcher());
+    const bool whole = timing_ == Timing::kWhole;
+    if (whole) begin_time();
     for (const Step& step : steps) record_timed(step);
+    if (whole) write_timestamp();
     write(BarrierStep{});  // Makes writes visible to the host and to the next list on the queue.
     if (counted) list_->commands.endQuery(*list_->counters, 0, device_.dispatcher());
     list_->commands.end(device_.dispatcher());
@@ -125,8 +128,9 @@ class Device::Recorder {
   }
 
   void make_objects(ListNeeds needs) {
-    if (timing_ == Timing::kPerStep && needs.timed_steps != 0) {
-      list_->queries = kQueriesPerStep * needs.timed_steps;
+    if (timing_ != Timing::kNone)
+      list_->queries = kQueriesPerTime * (timing_ == Timing::kWhole ? 1 : needs.timed_steps);
+    if (list_->queries != 0) {
       const vk::QueryPoolCreateInfo info({}, vk::QueryType::eTimestamp, list_->queries);
       list_->timestamps = {device_.handle, info};
     }
@@ -151,13 +155,17 @@ class Device::Recorder {
 
   void record_timed(const Step& step) {
     const bool timed = timing_ == Timing::kPerStep && !is_barrier(step);
-    if (timing_ == Timing::kPerStep) {
-      list_->first_query.push_back(timed ? static_cast<int>(next_query_)
-                                         : CommandList::Impl::kNoQuery);
-    }
-    if (timed) write_timestamp();
+    if (timed)
+      begin_time();
+    else if (timing_ == Timing::kPerStep)
+      list_->first_query.push_back(CommandList::Impl::kNoQuery);
     std::visit([this](const auto& any) { write(any); }, step);
     if (timed) write_timestamp();
+  }
+
+  void begin_time() {
+    list_->first_query.push_back(static_cast<int>(next_query_));
+    write_timestamp();
   }
 
   /// Bottom of pipe: the timestamp is taken when everything recorded before is finished.
@@ -254,7 +262,7 @@ class Device::Recorder {
 
 CommandList Device::record(std::span<const Step> steps, Timing timing, Resubmission resubmission) {
   impl_->check_usable();
-  if (timing == Timing::kPerStep && impl_->limits().timestamp_valid_bits == 0) {
+  if (timing != Timing::kNone && impl_->limits().timestamp_valid_bits == 0) {
     fail(ErrorCode::kUnsupported,
          "{} has no timestamps on its compute queue; measure the wall time of runs instead",
          profile().name);

@@ -102,7 +102,8 @@ struct ClearStep {
 struct BarrierStep {};
 using Step = std::variant<DispatchStep, CopyStep, ClearStep, BarrierStep>;
 
-enum class Timing : std::uint8_t { kNone, kPerStep };
+/// kWhole: two timestamps, before the first step and after the last one.
+enum class Timing : std::uint8_t { kNone, kPerStep, kWhole };
 /// Whether a list may be submitted again before its last submission is finished.
 enum class Resubmission : std::uint8_t { kWhenFinished, kAnyTime };
 
@@ -183,9 +184,10 @@ class DeviceRequirements {
 
 struct RunResult {
   double wall_ns = 0;  ///< Submit to fence, by the host clock.
-  /// Device clock, one value per step when recorded with Timing::kPerStep, 0 for barriers. Steps
-  /// without a barrier between them may overlap. Each then gets the time from its predecessor's end
-  /// to its own end, so that the sum is right.
+  /// Device clock, one value for the whole list when recorded with Timing::kWhole, and one per step
+  /// when recorded with Timing::kPerStep, 0 for barriers. Steps without a barrier between them may
+  /// overlap. Each then gets the time from its predecessor's end to its own end, so that the sum is
+  /// right.
   std::vector<double> step_ns;
 };
 

@@ -145,9 +145,9 @@ struct CommandList::Impl {
   std::vector<vk::MappedMemoryRange> incoherent;
   Resubmission resubmission = Resubmission::kWhenFinished;
   std::uint32_t queries = 0;
-  /// Two queries for each timed step; null without timing.
+  /// Two queries for each time; null without timing.
   vk::raii::QueryPool timestamps = nullptr;
-  std::vector<int> first_query;  ///< One entry for each step when timed, kNoQuery for barriers.
+  std::vector<int> first_query;  ///< One entry for each time, kNoQuery for barriers.
   static constexpr int kNoQuery = -1;
   /// One query around all commands; null without counters.
   vk::raii::QueryPool counters = nullptr;

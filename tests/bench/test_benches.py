@@ -116,12 +116,26 @@ def test_every_tier_of_bench_dispatch_runs(databases):
         assert re.search(rf"\b{tier}\b", text), text
 
 
-def test_every_path_of_bench_transfer_runs(databases):
-    lines = run(databases, "bench_transfer", "--db", "one.db", "--rounds", 1).splitlines()[1:]
-    assert lines
-    for line in lines:
-        for path in ("staged", "imported", "host", "auto"):
-            assert re.search(rf"; {path} [\d.]+ [mun]?s", line), line
+def test_every_part_of_bench_transfer_runs(databases, tmp_path):
+    text = run(databases, "bench_transfer", "--db", "one.db", "--rounds", 2, "--csv", tmp_path / "times.csv")
+    with open(tmp_path / "times.csv", newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert {row["part"] for row in rows} == {"dispatches", "copies", "calls"}
+    for row in rows:
+        assert not row["failure"] and float(row["wall_low_ns"]) <= float(row["wall_ns"]) <= float(row["wall_high_ns"]), row
+    calls = [row for row in rows if row["part"] == "calls"]
+    assert len(calls) == 44 and {row["what"].split()[-1] for row in calls} == {"staged", "imported", "host", "auto"}
+    for row in calls:
+        if row["what"].endswith(("staged", "imported")):
+            assert re.match(r"submit .* in .*, kernel .*, out ", row["detail"]) and float(row["predicted_ns"]) > 0, row
+    assert re.search(r"^calls on the device over the sum of their predicted parts: geometric mean [\d.]+,", text, re.MULTILINE), text
+
+
+def test_bench_transfer_needs_a_database_for_calls_only(tmp_path):
+    text = run(tmp_path, "bench_transfer", "--rounds", 1, "--parts", "dispatches,copies")
+    assert "dispatches with barriers" in text and "copies     staged in" in text and "predicted " not in text.partition("\n")[2]
+    done = start(tmp_path, "bench_transfer", "--parts", "calls", "--rounds", 1)
+    assert done.returncode == 1 and "run `rooftile tune`" in done.stderr, done
 
 
 def test_every_kind_of_call_of_bench_packed_runs(databases):

@@ -33,6 +33,30 @@ TEST(Timing, EveryStepHasATimeWithinTheRuns) {
   }
 }
 
+TEST(Timing, AWholeListHasOneTimeWithinTheRun) {
+  Device& device = test_device();
+  if (device.profile().limits.timestamp_valid_bits == 0)
+    GTEST_SKIP() << "the compute queue has no timestamps";
+  constexpr std::uint32_t kCount = 10007;
+  const Affine affine(device);
+  const Buffer x = device.create_buffer(kCount * sizeof(float), BufferUse::kUpload);
+  const Buffer y = device.create_buffer(kCount * sizeof(float), BufferUse::kDownload);
+  std::fill(view<float>(x).begin(), view<float>(x).end(), 1.0f);
+  const Step dispatch = affine.step({&x}, {&y}, {.n = kCount, .factor = 1.0f});
+  const double ticks_ns = 2 * device.profile().limits.timestamp_period_ns;
+  for (const std::vector<Step>& steps :
+       {std::vector<Step>{BarrierStep{}}, std::vector<Step>{dispatch, BarrierStep{}, dispatch},
+        std::vector<Step>(8, dispatch)}) {
+    CommandList list = device.record(steps, Timing::kWhole);
+    for (int run = 0; run < 3; ++run) {
+      const RunResult result = device.run(list, kPatience_ns);
+      ASSERT_EQ(result.step_ns.size(), 1u);
+      EXPECT_GE(result.step_ns[0], steps.size() > 1 ? 1.0 : 0.0);
+      EXPECT_LE(result.step_ns[0], result.wall_ns + ticks_ns);
+    }
+  }
+}
+
 TEST(Timing, BarriersAloneAreAllZeros) {
   Device& device = test_device();
   if (device.profile().limits.timestamp_valid_bits == 0)
