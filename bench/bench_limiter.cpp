@@ -9,6 +9,7 @@
 #include <map>
 #include <set>
 
+#include "bench/contests/program.h"
 #include "bench/limiter/trial.h"
 #include "core/error.h"
 #include "core/numbers/random.h"
@@ -26,8 +27,7 @@ constexpr double kMostFlops = 2e8;
 constexpr double kLeastRotatedBytes = 128e6;  // As the tuner rotates operands past the caches.
 
 struct Setting {
-  std::string device, csv, calibration, kernel, type = "f32";
-  std::int64_t m = 64, n = 64, k = 64;
+  std::string csv, calibration, kernel;
   std::size_t kernels = 100, first = 0;
   std::uint64_t seed = 1;
   int rounds = 9;
@@ -220,32 +220,26 @@ DeviceRates rates_of(const Setting& setting, const std::shared_ptr<Device>& devi
   return rates;
 }
 
-int run(const Setting& setting) {
-  const Enumeration found = enumerate_devices();
-  const auto profile = std::ranges::find_if(found.devices, [&](const DeviceProfile& d) {
-    return d.name.find(setting.device) != std::string::npos;
-  });
-  if (profile == found.devices.end())
-    fail(ErrorCode::kDevice, "no device matches '{}'", setting.device);
-  const auto device = Device::open(*profile);
+int run(const Setting& setting, const std::vector<TuneProblem>& problems) {
+  const DeviceProfile profile = wanted_devices().front();
+  const auto device = Device::open(profile);
   const DeviceRates rates = rates_of(setting, device);
   fmt::print("{}; a share is what doubling adds to the time, +- its standard error\n",
-             profile->name);
+             profile.name);
   std::ofstream csv;
   if (!setting.csv.empty()) {
     csv.open(setting.csv, std::ios::app);
+    if (!csv) fail(ErrorCode::kIo, "cannot write {}", setting.csv);
     if (csv.tellp() == 0) write_header(csv);
   }
   std::ostream* const out = csv.is_open() ? &csv : nullptr;
   Total total;
-  if (!setting.kernel.empty()) {
-    const Types types = parse_types(setting.type);
-    const Problem p = packed_problem(setting.m, setting.n, setting.k, Transpose::kNo,
-                                     quantized(types) ? Transpose::kYes : Transpose::kNo, 1, types);
-    examine(device, rates, setting, 0, {parse_variant(setting.kernel), staged_problem(p)}, out,
-            total);
+  if (!problems.empty()) {
+    for (const TuneProblem& wanted : problems)
+      examine(device, rates, setting, 0,
+              {parse_variant(setting.kernel), staged_problem(wanted.problem)}, out, total);
   } else {
-    Cases cases(profile->limits, setting);
+    Cases cases(profile.limits, setting);
     for (std::size_t i = 0; i < setting.first + setting.kernels; ++i)
       if (const Case drawn = cases.next(); i >= setting.first)
         examine(device, rates, setting, i, drawn, out, total);
@@ -268,15 +262,14 @@ int main(int argc, char** argv) {
       "  bench_limiter --kernels 50 --first 50 --csv limiter.csv\n"
       "  bench_limiter --kernel \"family=naive tile_m=8 tile_n=16\" --m 100 --n 90 --k 80");
   Setting setting;
-  app.add_option("--device", setting.device, "Whose name contains this text");
+  WantedProblems wanted;
   app.add_option("--kernels", setting.kernels, "Number of kernels (100)");
   app.add_option("--first", setting.first, "Leave out so many of the seed's kernels");
   app.add_option("--seed", setting.seed, "Of kernels and problems (1)");
-  app.add_option("--kernel", setting.kernel, "This kernel only, on a problem m x n x k");
-  app.add_option("--m", setting.m);
-  app.add_option("--n", setting.n);
-  app.add_option("--k", setting.k);
-  app.add_option("--type", setting.type, "Types, as of `rooftile tune`");
+  CLI::Option* const kernel = app.add_option("--kernel", setting.kernel,
+                                             "This kernel only, on the problems that are named");
+  wanted.add_options(app);
+  for (const char* problems : {"--m", "--set", "--shapes"}) app.get_option(problems)->needs(kernel);
   app.add_option("--calibration", setting.calibration,
                  "Database with the device's calibration to use instead of one of its own");
   app.add_option("--rounds", setting.rounds, "Samples of each, in turn (9)")
@@ -285,7 +278,10 @@ int main(int argc, char** argv) {
   app.add_option("--csv", setting.csv, "Append a line for each kernel to this file");
   CLI11_PARSE(app, argc, argv);
   try {
-    return run(setting);
+    const std::vector<TuneProblem> problems = wanted.problems();
+    if (problems.empty() && *kernel)
+      fail(ErrorCode::kInvalidArgument, "name the problem of the kernel by --m, --n and --k");
+    return run(setting, problems);
   } catch (const std::exception& error) {
     fmt::print(stderr, "bench_limiter: {}\n", error.what());
     return 1;

@@ -16,6 +16,7 @@
 #include <set>
 #include <sstream>
 
+#include "bench/contests/program.h"
 #include "bench/contests/replay.h"
 #include "core/error.h"
 #include "core/numbers/rank_correlation.h"
@@ -156,17 +157,13 @@ double largest_behind(const std::string& text, const std::string& section) {
   return largest;
 }
 
-int device(const std::string& name) {
-  const Enumeration found = enumerate_devices();
-  const auto profile = std::ranges::find_if(found.devices, [&](const DeviceProfile& d) {
-    return d.name.find(name) != std::string::npos;
-  });
-  if (profile == found.devices.end()) fail(ErrorCode::kDevice, "no device matches '{}'", name);
-  FullClocks clocks(Device::open(*profile));
+int device() {
+  const DeviceProfile profile = wanted_devices().front();
+  FullClocks clocks(Device::open(profile));
   const std::vector<Figure> figures = calibrate_device(clocks).figures;
   const std::string clpeak = output_of("clpeak --compute-sp --global-bandwidth 2>/dev/null");
   fmt::print("{} beside what clpeak attains through OpenCL\n{:<34} {:>12} {:>9} {:>12}\n",
-             profile->name, "figure", "calibration", "+-", "clpeak");
+             profile.name, "figure", "calibration", "+-", "clpeak");
   for (const auto& [figure, section] :
        {std::pair("device.fma.f32", "Single-precision compute"),
         std::pair("device.level.memory.bandwidth", "Global memory bandwidth")}) {
@@ -272,10 +269,8 @@ int main(int argc, char** argv) {
       app.add_subcommand("host", "STREAM and multiply-adds against build/bench/host_reference");
   host_command->add_option("--rounds", rounds, "Samples of each, in turn (default 15)")
       ->check(CLI::Range(1, 1000));
-  std::string device_name;
   CLI::App* device_command = app.add_subcommand(
       "device", "Against clpeak, for plausibility (packages clpeak, pocl-opencl-icd)");
-  device_command->add_option("--device", device_name, "Whose name contains this text");
   ModelOptions options;
   CLI::App* model_command =
       app.add_subcommand("model", "Bounds and order against the kernels of frozen spaces");
@@ -287,7 +282,7 @@ int main(int argc, char** argv) {
   CLI11_PARSE(app, argc, argv);
   try {
     if (*host_command) return host(rounds);
-    if (*device_command) return device(device_name);
+    if (*device_command) return device();
     return model(options);
   } catch (const std::exception& error) {
     fmt::print(stderr, "bench_roofline: {}\n", error.what());

@@ -5,6 +5,7 @@ import lzma
 import os
 import pathlib
 import re
+import shutil
 import subprocess
 import sys
 
@@ -214,7 +215,27 @@ def test_the_experiments_are_legal_on_an_h100(tmp_path):
         text = run(tmp_path, "bench_kernels", "--check", "h100.db", file)
         found = re.fullmatch(r"NVIDIA H100 80GB HBM3: (\d+) of (\d+) are legal\n", text)
         assert found and found[1] == found[2] != "0", (file, text)
-    assert len(files) >= 3
+
+
+def test_every_table_is_known_when_it_is_brought_from_a_gpu(databases, tmp_path):
+    """scripts/gpu-take knows tables by their columns."""
+    run(databases, "bench_gemm", "--db", "one.db", "--m", 33, "--n", 17, "--k", 65, "--seconds", 0.05, "--csv", tmp_path / "gemm-default.csv")
+    run(databases, "bench_dispatch", "--db", "one.db", "--problems", 2, "--rounds", 2, "--largest", 64, "--csv", tmp_path / "dispatch.csv")
+    run(databases, "bench_weights", "--n", 64, "--k", 256, "--types", "f32xq8_0", "--priors", 1, "--rounds", 2, "--csv", tmp_path / "decode.csv")
+    run(databases, "bench_kernels", "--m", 33, "--n", 17, "--k", 65, "--kernel", TILES, "--priors", 2, "--seconds", 0.05, "--csv",
+        tmp_path / "experiments-first.csv")
+    run(databases, "bench_transfer", "--db", "one.db", "--rounds", 1, "--m", 33, "--n", 17, "--k", 65, "--csv", tmp_path / "transfer.csv")
+    shutil.copy(databases / "one.db", tmp_path / "export.db")
+    into = tmp_path / "repository"
+    for folder in ("results", "notes", "experiments"):
+        (into / "bench" / folder).mkdir(parents=True)
+    (into / "bench" / "notes" / "README.md").write_text("| note | subject |\n")
+    shutil.copytree(BENCH_SOURCES.parent / "tests/model/data", into / "tests/model/data")
+    done = subprocess.run([sys.executable, BENCH_SOURCES.parent / "scripts" / "gpu-take", "--into", into, tmp_path], capture_output=True, text=True)
+    assert done.returncode == 0 and "missing: a " not in done.stdout, done
+    page, = (into / "bench" / "results").glob("*.md")
+    for title in ("Rates", "Sets default and types", "Decoding", "Choice of tiers", "Floor", "Experiments", "Database"):
+        assert f"\n## {title}\n" in page.read_text(), title
 
 
 def test_bench_budget_compares_every_problem_of_both(databases):
