@@ -65,7 +65,7 @@ std::vector<double> shares(Measurer& measurer, const TunedKernel& shorter,
   return sample;
 }
 
-int run(const Setting& setting) {
+void run(const Setting& setting) {
   const DeviceProfile profile = wanted_devices().front();
   const auto shorter = winners(setting.shorter, profile), longer = winners(setting.longer, profile);
   CsvFile csv(setting.csv, "problem,shorter,longer,share,mad,turns");
@@ -99,7 +99,6 @@ int run(const Setting& setting) {
   fmt::print(
       "share of the longer run's speed: geometric mean {:.1f} %, lowest {:.1f} % ({} problems)\n",
       100 * geometric_mean(medians), 100 * std::ranges::min(medians), medians.size());
-  return 0;
 }
 
 }  // namespace
@@ -120,15 +119,5 @@ int main(int argc, char** argv) {
   app.add_option("--seconds", setting.seconds, "Seconds of measurement for one problem (3)")
       ->check(CLI::PositiveNumber);
   app.add_option("--csv", setting.csv, "Write the table here as well");
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::ParseError& error) {
-    return app.exit(error) == 0 ? 0 : 2;
-  }
-  try {
-    return run(setting);
-  } catch (const Error& error) {
-    fmt::print(stderr, "bench_budget: {}\n", error.what());
-    return 1;
-  }
+  return run_program(app, argc, argv, [&] { run(setting); });
 }

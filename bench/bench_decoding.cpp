@@ -126,7 +126,7 @@ Variant first_kernel(const DeviceProfile& device, const Problem& p) {
   return known.front().variant;
 }
 
-int run(const Setting& setting) {
+void run(const Setting& setting) {
   const DeviceProfile profile = wanted_devices().front();
   const std::shared_ptr<Device> device = Device::open(profile);
   const auto problem = [&](const std::string& types) {
@@ -169,7 +169,6 @@ int run(const Setting& setting) {
         row.type, row.part.name, time.median_ns * 1e-3, time.low_ns * 1e-3, time.high_ns * 1e-3,
         ratio.median_ns, ratio.low_ns, ratio.high_ns);
   }
-  return 0;
 }
 
 }  // namespace
@@ -184,11 +183,5 @@ int main(int argc, char** argv) {
   app.add_option("--types", setting.types, "Types, as of `rooftile tune`")->delimiter(',');
   app.add_option("--reference", setting.reference, "The float32 kernel");
   app.add_option("--rounds", setting.rounds);
-  CLI11_PARSE(app, argc, argv);
-  try {
-    return run(setting);
-  } catch (const Error& error) {
-    fmt::print(stderr, "bench_decoding: {}\n", error.what());
-    return 1;
-  }
+  return run_program(app, argc, argv, [&] { run(setting); });
 }

@@ -9,6 +9,7 @@
 #include <iterator>
 
 #include "bench/contests/calibration_curves.h"
+#include "bench/contests/program.h"
 #include "bench/contests/replay.h"
 #include "bench/contests/untuned_times.h"
 #include "core/error.h"
@@ -160,7 +161,7 @@ void tiers(const Setting& setting, Curves& curves, Probabilities& device_faster)
   }
 }
 
-int run(const Setting& setting) {
+void run(const Setting& setting) {
   Curves curves;
   Probabilities device_faster;
   if (!setting.times.empty()) untuned_problems(setting, curves);
@@ -170,7 +171,6 @@ int run(const Setting& setting) {
   const std::string event = "the device is faster than the host on one thread";
   print(event, device_faster);
   if (!setting.csv.empty()) write_csv(setting.csv, curves, event, device_faster);
-  return 0;
 }
 
 }  // namespace
@@ -198,11 +198,5 @@ int main(int argc, char** argv) {
   app.add_option("--seeds", setting.seeds, "Searches of each space (5)")
       ->check(CLI::Range(1, 1000));
   app.add_option("--csv", setting.csv, "Write the curves to this file");
-  CLI11_PARSE(app, argc, argv);
-  try {
-    return run(setting);
-  } catch (const std::exception& error) {
-    fmt::print(stderr, "bench_forecast: {}\n", error.what());
-    return 1;
-  }
+  return run_program(app, argc, argv, [&] { run(setting); });
 }

@@ -109,8 +109,8 @@ void write_csv(CsvFile& file, const Problem& p, const ContestResult& result) {
   }
 }
 
-int run(const ContestSetting& setting, const std::vector<TuneProblem>& problems,
-        const std::string& csv) {
+void run(const ContestSetting& setting, const std::vector<TuneProblem>& problems,
+         const std::string& csv) {
   Contest contest(setting);
   CsvFile file(csv,
                "problem,m,n,k,trans_a,trans_b,batch,type,epilogue,contestant,median_ns,mad_ns,"
@@ -133,7 +133,6 @@ int run(const ContestSetting& setting, const std::vector<TuneProblem>& problems,
   }
   totals.print();
   baselines.print();
-  return 0;
 }
 
 }  // namespace
@@ -171,28 +170,18 @@ int main(int argc, char** argv) {
       ->needs(baseline)
       ->check(CLI::ExistingFile);
   app.add_option("--csv", csv, "Write the table here as well");
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::ParseError& error) {
-    return app.exit(error) == 0 ? 0 : 2;
-  }
-  std::vector<std::string>& names = setting.baselines;
-  std::sort(names.begin(), names.end());
-  names.erase(std::unique(names.begin(), names.end()), names.end());
-  if (names.size() > 1 && !setting.baseline_library.empty()) {
-    fmt::print(stderr,
-               "bench_gemm: --baseline-library is one library's path; name one --baseline\n");
-    return 2;
-  }
-  int code = 1;
-  try {
+  const int code = run_program(app, argc, argv, [&] {
+    std::vector<std::string>& names = setting.baselines;
+    std::sort(names.begin(), names.end());
+    names.erase(std::unique(names.begin(), names.end()), names.end());
+    if (names.size() > 1 && !setting.baseline_library.empty())
+      throw CLI::ValidationError("--baseline-library",
+                                 "is one library's path; name one --baseline");
     for (const std::string& types : against) setting.against.push_back(parse_types(types));
     for (const std::string& kernel : kernels) setting.kernels.push_back(parse_variant(kernel));
     if (setting.database.empty()) setting.database = default_database_path();
-    code = rooftile::run(setting, wanted.problems("default"), csv);
-  } catch (const std::exception& error) {
-    fmt::print(stderr, "bench_gemm: {}\n", error.what());
-  }
+    rooftile::run(setting, wanted.problems("default"), csv);
+  });
   std::fflush(nullptr);
   std::_Exit(code);  // Threads may be in a driver's compiler for ever.
 }

@@ -169,7 +169,7 @@ class Table {
 };
 
 /// Says for each device of a database which experiments it could run.
-int check(const std::string& database, const std::vector<Experiment>& experiments) {
+void check(const std::string& database, const std::vector<Experiment>& experiments) {
   for (const DeviceRecord& device : Store(database, OpenMode::kReadOnly).devices()) {
     std::size_t legal = 0;
     for (const Experiment& one : experiments) {
@@ -180,7 +180,6 @@ int check(const std::string& database, const std::vector<Experiment>& experiment
     }
     fmt::print("{}: {} of {} are legal\n", device.profile.name, legal, experiments.size());
   }
-  return 0;
 }
 
 /// The kernels of a problem, each beside the first.
@@ -206,7 +205,7 @@ std::vector<Experiment> kernels_of(const Problem& p, const DeviceProfile& device
   return experiments;
 }
 
-int run(const Setting& setting, const std::vector<TuneProblem>& problems) {
+void run(const Setting& setting, const std::vector<TuneProblem>& problems) {
   std::vector<Experiment> experiments;
   for (const std::string& file : setting.files) {
     std::ranges::move(read_experiments(file), std::back_inserter(experiments));
@@ -231,7 +230,6 @@ int run(const Setting& setting, const std::vector<TuneProblem>& problems) {
     if (next.hypothesis != hypothesis) fmt::print("{}\n", hypothesis = next.hypothesis);
     table.add(next, runner.run(next, setting.seconds > 0 ? setting.seconds : next.seconds));
   }
-  return 0;
 }
 
 }  // namespace
@@ -262,18 +260,14 @@ int main(int argc, char** argv) {
                  "Parameters of a kernel for the problems; several times");
   app.add_option("--priors", setting.priors,
                  "So many of the kernels that are tried without tuning");
-  CLI11_PARSE(app, argc, argv);
-  int code = 1;
-  try {
+  const int code = run_program(app, argc, argv, [&] {
     const std::vector<TuneProblem> problems = wanted.problems();
     if (problems.empty() &&
         (setting.files.empty() || !setting.kernels.empty() || setting.priors > 0))
       fail(ErrorCode::kInvalidArgument, "name {} (see --help)",
            setting.files.empty() ? "a file of experiments or a problem" : "the kernels' problem");
-    code = run(setting, problems);
-  } catch (const Error& error) {
-    fmt::print(stderr, "bench_kernels: {}\n", error.what());
-  }
+    run(setting, problems);
+  });
   std::fflush(nullptr);
   std::_Exit(code);  // Threads may be in a driver's compiler for ever.
 }

@@ -220,7 +220,7 @@ DeviceRates rates_of(const Setting& setting, const std::shared_ptr<Device>& devi
   return rates;
 }
 
-int run(const Setting& setting, const std::vector<TuneProblem>& problems) {
+void run(const Setting& setting, const std::vector<TuneProblem>& problems) {
   const DeviceProfile profile = wanted_devices().front();
   const auto device = Device::open(profile);
   const DeviceRates rates = rates_of(setting, device);
@@ -248,7 +248,6 @@ int run(const Setting& setting, const std::vector<TuneProblem>& problems) {
   fmt::print("{} of them named two limiters\n", total.between);
   print_total("the largest cost alone", total.by_cost);
   print_total("the largest bound", total.by_bound);
-  return 0;
 }
 
 }  // namespace
@@ -276,14 +275,10 @@ int main(int argc, char** argv) {
       ->check(CLI::Range(1, 1000));
   app.add_option("--work", setting.most_work, "Most statements of a kernel (3000)");
   app.add_option("--csv", setting.csv, "Append a line for each kernel to this file");
-  CLI11_PARSE(app, argc, argv);
-  try {
+  return run_program(app, argc, argv, [&] {
     const std::vector<TuneProblem> problems = wanted.problems();
     if (problems.empty() && *kernel)
       fail(ErrorCode::kInvalidArgument, "name the problem of the kernel by --m, --n and --k");
-    return run(setting, problems);
-  } catch (const std::exception& error) {
-    fmt::print(stderr, "bench_limiter: {}\n", error.what());
-    return 1;
-  }
+    run(setting, problems);
+  });
 }

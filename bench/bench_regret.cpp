@@ -8,6 +8,7 @@
 #include <fstream>
 #include <iterator>
 
+#include "bench/contests/program.h"
 #include "bench/contests/untuned_times.h"
 #include "core/error.h"
 #include "core/numbers/random.h"
@@ -109,12 +110,5 @@ int main(int argc, char** argv) {
       ->required();
   app.add_option("--splits", setting.splits, "Random splits of each size (40)")
       ->check(CLI::Range(1, 10'000));
-  CLI11_PARSE(app, argc, argv);
-  try {
-    run(setting);
-    return 0;
-  } catch (const std::exception& error) {
-    fmt::print(stderr, "bench_regret: {}\n", error.what());
-    return 1;
-  }
+  return run_program(app, argc, argv, [&] { run(setting); });
 }

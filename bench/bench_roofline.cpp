@@ -110,7 +110,7 @@ void compare_once(Compared& compared, bool own_first) {
   compared.ratios.push_back(own / other);
 }
 
-int host(int rounds) {
+void host(int rounds) {
   const std::filesystem::path program =
       std::filesystem::read_symlink("/proc/self/exe").parent_path() / "host_reference";
   Reference threads(program, HostBlas::get().threads()), single(program, 1);
@@ -139,7 +139,6 @@ int host(int rounds) {
                median_absolute_deviation(compared.ratios));
   }
   fmt::print("{} within 10 %\n", within ? "all" : "not all");
-  return 0;
 }
 
 /// The largest of the numbers after "label :" in clpeak's output; 0 when there is none.
@@ -157,7 +156,7 @@ double largest_behind(const std::string& text, const std::string& section) {
   return largest;
 }
 
-int device() {
+void device() {
   const DeviceProfile profile = wanted_devices().front();
   FullClocks clocks(Device::open(profile));
   const std::vector<Figure> figures = calibrate_device(clocks).figures;
@@ -172,7 +171,6 @@ int device() {
       fmt::print("{:<34} {:>12.2f} {:>9.2f} {:>12.2f}\n", figure, at->value, at->mad,
                  largest_behind(clpeak, section));
   }
-  return 0;
 }
 
 struct ModelOptions {
@@ -241,7 +239,7 @@ void check_space(const std::string& file, const ModelOptions& options, Total& to
   total.least = std::min(total.least, correlation);
 }
 
-int model(const ModelOptions& options) {
+void model(const ModelOptions& options) {
   fmt::print("{:<14} {:<22} {:>8} {:>9} {:>9} {:>7} {:>9} {:>9}\n", "space", "problem", "kernels",
              "families", "Spearman", "above", "least", "median");
   Total total;
@@ -251,7 +249,6 @@ int model(const ModelOptions& options) {
       "measured\n"
       "time by more than both spreads. least, median: measured time over the bound\n",
       total.kernels, total.families.size(), total.least, total.above);
-  return 0;
 }
 
 }  // namespace
@@ -279,13 +276,12 @@ int main(int argc, char** argv) {
       ->required();
   model_command->add_option("--calibration", options.calibration,
                             "Database with the calibration to use instead of the spaces' own");
-  CLI11_PARSE(app, argc, argv);
-  try {
-    if (*host_command) return host(rounds);
-    if (*device_command) return device();
-    return model(options);
-  } catch (const std::exception& error) {
-    fmt::print(stderr, "bench_roofline: {}\n", error.what());
-    return 1;
-  }
+  return run_program(app, argc, argv, [&] {
+    if (*host_command)
+      host(rounds);
+    else if (*device_command)
+      device();
+    else
+      model(options);
+  });
 }

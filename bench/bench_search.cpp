@@ -7,6 +7,7 @@
 #include <map>
 #include <thread>
 
+#include "bench/contests/program.h"
 #include "bench/contests/replay.h"
 #include "bench/contests/search_clock.h"
 #include "bench/contests/search_curves.h"
@@ -196,8 +197,7 @@ int main(int argc, char** argv) {
   app.add_option("--csv", settings.csv, "Write every curve's median and 95 % interval there");
   app.add_option("--plot", settings.plot,
                  "Draw the curves there, as PNG if it ends so, else SVG (needs gnuplot)");
-  CLI11_PARSE(app, argc, argv);
-  try {
+  return run_program(app, argc, argv, [&] {
     if (settings.clock) {
       std::vector<Replay> replays;
       for (const std::string& file : settings.files)
@@ -206,9 +206,5 @@ int main(int argc, char** argv) {
     } else {
       Comparison(settings).run();
     }
-    return 0;
-  } catch (const std::exception& error) {
-    fmt::print(stderr, "bench_search: {}\n", error.what());
-    return 1;
-  }
+  });
 }

@@ -121,7 +121,11 @@ void compare(const Problem& p, const std::string& database, int rounds, bool tog
   }
 }
 
-int run(int argc, char** argv) {
+}  // namespace
+}  // namespace rooftile
+
+int main(int argc, char** argv) {
+  using namespace rooftile;
   CLI::App app("Calls split over devices and the host, beside each alone.");
   int rounds = 15;
   std::vector<std::string> sizes = {"2048x2048x2048"};
@@ -132,23 +136,13 @@ int run(int argc, char** argv) {
   app.add_option("--db", database, "Tuning database");
   app.add_option("--csv", csv_file, "Also write CSV");
   app.add_flag("--together", together, "Also split where that is not predicted to be faster");
-  CLI11_PARSE(app, argc, argv);
-  CsvFile csv(csv_file, "problem,contestant,ns,speed,speed_low,speed_high,relative_to,note");
-  for (const std::string& size : sizes) {
-    std::int64_t m = 0, n = 0, k = 0;
-    if (std::sscanf(size.c_str(), "%ldx%ldx%ld", &m, &n, &k) != 3)
-      fail(ErrorCode::kInvalidArgument, "--sizes is '{}'; it is MxNxK", size);
-    compare(packed_problem(m, n, k), database, rounds, together, csv);
-  }
-  return 0;
-}
-
-}  // namespace
-}  // namespace rooftile
-
-int main(int argc, char** argv) try {
-  return rooftile::run(argc, argv);
-} catch (const std::exception& error) {
-  fmt::print(stderr, "bench_split: {}\n", error.what());
-  return 1;
+  return run_program(app, argc, argv, [&] {
+    CsvFile csv(csv_file, "problem,contestant,ns,speed,speed_low,speed_high,relative_to,note");
+    for (const std::string& size : sizes) {
+      std::int64_t m = 0, n = 0, k = 0;
+      if (std::sscanf(size.c_str(), "%ldx%ldx%ld", &m, &n, &k) != 3)
+        fail(ErrorCode::kInvalidArgument, "--sizes is '{}'; it is MxNxK", size);
+      compare(packed_problem(m, n, k), database, rounds, together, csv);
+    }
+  });
 }

@@ -236,14 +236,9 @@ int main(int argc, char** argv) {
   app.add_option("--rounds", options.rounds, "Samples of each (15)")->check(CLI::Range(1, 1001));
   wanted.add_sizes(app, "One problem, in place of the usual eleven");
   app.add_option("--csv", options.csv, "Write the table here as well");
-  CLI11_PARSE(app, argc, argv);
-  try {
+  return run_program(app, argc, argv, [&] {
     if (options.database.empty()) options.database = default_database_path();
     const std::optional<Problem> one = wanted.one();
     run(options, one ? std::vector<Problem>{*one} : usual_problems());
-    return 0;
-  } catch (const std::exception& error) {
-    fmt::print(stderr, "bench_transfer: {}\n", error.what());
-    return 1;
-  }
+  });
 }

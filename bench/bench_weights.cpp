@@ -213,11 +213,5 @@ int main(int argc, char** argv) {
   app.add_option("--ggml", setting.ggml,
                  "Path of libggml-vulkan.so: ggml takes part (docs/baselines.md)");
   app.add_option("--csv", setting.csv, "Also writes a table");
-  CLI11_PARSE(app, argc, argv);
-  try {
-    return run(setting);
-  } catch (const Error& error) {
-    fmt::print(stderr, "bench_weights: {}\n", error.what());
-    return 1;
-  }
+  return run_program(app, argc, argv, [&] { run(setting); });
 }

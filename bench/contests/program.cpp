@@ -1,11 +1,27 @@
 #include "bench/contests/program.h"
 
+#include <filesystem>
+
 #include "core/error.h"
 #include "runtime/device/device.h"
 #include "runtime/dispatch/environment.h"
 #include "runtime/tuned/wanted_device.h"
 
 namespace rooftile {
+
+int run_program(CLI::App& app, int argc, char** argv, const std::function<void()>& run) {
+  try {
+    app.parse(argc, argv);
+    run();
+    return 0;
+  } catch (const CLI::ParseError& error) {
+    return app.exit(error) == 0 ? 0 : 2;
+  } catch (const std::exception& error) {
+    const std::filesystem::path program = argv[0];
+    fmt::print(stderr, "{}: {}\n", program.filename().string(), error.what());
+    return 1;
+  }
+}
 
 std::vector<DeviceProfile> wanted_devices() {
   Enumeration found = enumerate_devices();

@@ -3,6 +3,7 @@
 
 #include <CLI/CLI.hpp>
 #include <fstream>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -11,6 +12,10 @@
 #include "tuner/problems/problem_sets.h"
 
 namespace rooftile {
+
+/// Parses the options, then runs. Returns the exit code: 2 for wrong options, of which run() may
+/// throw CLI::ParseError too, and 1 for an error that it throws, which stderr says.
+int run_program(CLI::App& app, int argc, char** argv, const std::function<void()>& run);
 
 /// Vulkan devices, all or those that match $ROOFTILE_DEVICE, the best one first. Throws kDevice
 /// where there is none.

@@ -96,6 +96,17 @@ def test_bench_gemm_refuses_a_kernel_with_an_unknown_parameter(databases):
     assert done.returncode == 1 and "tile_q" in done.stderr and not done.stdout, done
 
 
+@pytest.mark.parametrize("program", ["budget", "decoding", "forecast", "gemm", "kernels", "limiter", "regret", "roofline", "search", "split",
+                                     "transfer", "weights"])
+def test_wrong_options_are_another_exit_code_than_errors(tmp_path, program):
+    done = start(tmp_path, f"bench_{program}", "--no-such-option")
+    assert done.returncode == 2 and "--help" in done.stderr and not done.stdout, done
+    assert start(tmp_path, f"bench_{program}", "--help").returncode == 0
+    if program == "gemm":
+        done = start(tmp_path, "bench_gemm", "--baseline", "cublas,clblast", "--baseline-library", "/bin/sh")
+        assert done.returncode == 2 and "name one --baseline" in done.stderr, done
+
+
 @pytest.mark.parametrize("program", ["bench_gemm", "bench_kernels", "bench_budget", "bench_decoding", "bench_weights"])
 def test_benches_take_the_device_that_the_environment_names(databases, program):
     arguments = {"bench_gemm": ["--db", "one.db", "--m", 3, "--n", 5, "--k", 7],
