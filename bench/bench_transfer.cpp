@@ -27,10 +27,14 @@
 namespace rooftile {
 namespace {
 
+// A slower call is not repeated, and no round of a problem begins later than this after its first.
+constexpr double kLongestCallNs = 1e9, kLongestRoundsNs = 2e9;
+
 struct Options {
   std::filesystem::path database;
   std::set<std::string> parts = {"dispatches", "copies", "calls"};
   int rounds = 15;
+  double seconds = 60;
   std::string csv;
 };
 
@@ -45,10 +49,10 @@ Problem problem(std::int64_t m, std::int64_t n, std::int64_t k, Transpose trans_
 std::vector<Problem> usual_problems() {
   constexpr auto kNo = Transpose::kNo, kYes = Transpose::kYes;
   return {problem(64, 64, 64, kNo, 0),       problem(256, 256, 256, kNo, 0),
-          problem(512, 512, 512, kNo, 0),    problem(512, 512, 512, kNo, 1),
+          problem(1, 4096, 4096, kYes, 0),   problem(512, 512, 512, kNo, 0),
+          problem(512, 512, 512, kNo, 1),    problem(8, 4096, 4096, kYes, 0),
+          problem(2048, 64, 2048, kNo, 0),   problem(128, 4096, 1024, kYes, 0),
           problem(1024, 1024, 1024, kNo, 0), problem(1001, 1001, 1001, kNo, 0),
-          problem(1, 4096, 4096, kYes, 0),   problem(8, 4096, 4096, kYes, 0),
-          problem(128, 4096, 1024, kYes, 0), problem(2048, 64, 2048, kNo, 0),
           problem(16, 4096, 12288, kYes, 0)};
 }
 
@@ -149,7 +153,14 @@ void add_calls(Table& table, const Options& options, const std::vector<Problem>&
     fail(ErrorCode::kDatabase, "no tuned device: {}; run `rooftile tune`", usual.note());
   std::vector<double> over_predicted;
   Random random(1);
+  double last_ns = 0;
   for (const Problem& p : problems) {
+    if (last_ns == 0)
+      last_ns = now_ns() + options.seconds * 1e9;
+    else if (now_ns() > last_ns) {
+      table.add({.part = "calls", .what = to_string(p), .failure = "left out: --seconds are over"});
+      continue;
+    }
     const std::vector<char> a = random_operand(DataType::kF32, span_a(p), random),
                             b = random_operand(DataType::kF32, span_b(p), random);
     std::vector<char> c = random_operand(DataType::kF32, span_c(p), random);
@@ -170,18 +181,25 @@ void add_calls(Table& table, const Options& options, const std::vector<Problem>&
         contestant("host", usual, TierChoice::kHost, with.host_ns, ""),
         contestant("auto", usual, TierChoice::kAuto, std::min(with.device_ns, with.best_host_ns),
                    fmt::format("takes {}, without imports {}", name(with.tier), name(other.tier)))};
-    for (int round = -2; round < options.rounds; ++round)
+    double end = 0;
+    for (int round = -2; round < options.rounds && (round < 1 || now_ns() < end); ++round) {
+      if (round == 0) end = now_ns() + kLongestRoundsNs;
       for (Contestant& one : contestants) {
         if (!one.row.failure.empty()) continue;
         try {
           const double start = now_ns();
           one.context->gemm(
               {.problem = p, .a = a.data(), .b = b.data(), .c = c.data(), .tier = one.choice});
-          if (round >= 0) one.row.wall_ns.push_back(now_ns() - start);
+          const double ns = now_ns() - start;
+          if (round >= 0) one.row.wall_ns.push_back(ns);
+          // The first call may have waited for a compiler.
+          if (round == -1 && ns > kLongestCallNs)
+            fail(ErrorCode::kTimeout, "takes {}, too long to be repeated", time_text(ns));
         } catch (const Error& error) {
           one.row.failure = error.what();
         }
       }
+    }
     for (const Contestant& one : contestants) {
       table.add(one.row);
       if (one.choice == TierChoice::kDevice && one.row.failure.empty() && one.row.predicted_ns > 0)
@@ -234,6 +252,8 @@ int main(int argc, char** argv) {
       ->delimiter(',')
       ->check(CLI::IsMember({"dispatches", "copies", "calls"}));
   app.add_option("--rounds", options.rounds, "Samples of each (15)")->check(CLI::Range(1, 1001));
+  app.add_option("--seconds", options.seconds,
+                 "No problem's calls begin later than so long after the first one's (60)");
   wanted.add_sizes(app, "One problem, in place of the usual eleven");
   app.add_option("--csv", options.csv, "Write the table here as well");
   return run_program(app, argc, argv, [&] {

@@ -143,6 +143,12 @@ def test_every_part_of_bench_transfer_runs(databases, tmp_path):
     assert re.search(r"^calls on the device over the sum of their predicted parts: geometric mean [\d.]+,", text, re.MULTILINE), text
 
 
+def test_bench_transfer_ends_when_its_time_is_over(databases, tmp_path):
+    text = run(databases, "bench_transfer", "--db", "one.db", "--rounds", 1, "--parts", "calls", "--seconds", 1e-9)
+    assert len(re.findall(r"^calls      64x64x64 nn (?:staged|imported|host|auto) +262144  [\d.]+ ", text, re.MULTILINE)) == 4, text
+    assert text.count("left out: --seconds are over") == 10, text
+
+
 def test_bench_transfer_needs_a_database_for_calls_only(tmp_path):
     text = run(tmp_path, "bench_transfer", "--rounds", 1, "--parts", "dispatches,copies")
     assert "dispatches with barriers" in text and "copies     staged in" in text and "predicted " not in text.partition("\n")[2]
