@@ -299,7 +299,7 @@ std::vector<Contestant> Contest::Impl::contestants(const Problem& p) {
   }
   for (const auto& library : baselines) all.push_back(baseline(*library, p));
   for (const Types& types : setting.against) add_other_types(retyped(p, types), all);
-  add_further_kernels(p, all);
+  if (!setting.kernels.empty()) add_further_kernels(p, all);
   add_device("default", p, untuned_kernel(profile, staged_problem(p)), all);
   add_device("naive", p, fallback_variant(), all);
   return all;

@@ -6,6 +6,7 @@
 #include "bench/contests/kernel_turn.h"
 #include "core/error.h"
 #include "runtime/kernel/staging.h"
+#include "tests/support/blocked_threads.h"
 #include "tests/support/faulty_driver.h"
 
 namespace rooftile {
@@ -21,7 +22,10 @@ class CompilersTest : public ::testing::Test {
     ASSERT_FALSE(found.devices.empty()) << found.note;
     device_ = Device::open(found.devices.front());
   }
-  void TearDown() override { FaultyDriver::heal(); }
+  void TearDown() override {
+    FaultyDriver::heal();
+    EXPECT_TRUE(await_all_asleep()) << "nothing waits for the threads that compile";
+  }
 
   /// Two kernels, compiled one after the other.
   void start(Compilers& compilers) {
