@@ -4,7 +4,6 @@ import csv
 import gzip
 import io
 import lzma
-import os
 import pathlib
 import re
 import shutil
@@ -83,8 +82,7 @@ def pack(files, target, mode="w:gz"):
 
 
 def start(into, *arguments):
-    return subprocess.run([sys.executable, SOURCES / "scripts/gpu-take", "--into", into, *map(str, arguments)], capture_output=True, text=True,
-                          env=dict(os.environ, PYTHONDONTWRITEBYTECODE="1"))
+    return subprocess.run([sys.executable, SOURCES / "scripts/gpu-take", "--into", into, *map(str, arguments)], capture_output=True, text=True)
 
 
 def taken(into, *arguments):
