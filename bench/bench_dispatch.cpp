@@ -82,14 +82,18 @@ class Bench {
   }
 
   void run() {
-    // Fails early if the file cannot be written.
-    if (!options_.csv.empty()) results_.write(options_.csv, 1);
+    // Fails early if the file cannot be written, and keeps what is known when the program is ended.
+    const auto write = [&] {
+      if (!options_.csv.empty()) results_.write(options_.csv, fastest_pace_ns_);
+    };
+    write();
     fmt::print("{}, {} problems, {} rounds\n", usual_.device_name(), options_.problems,
                options_.rounds);
-    for (int i = 0; i < options_.problems; ++i)
+    for (int i = 0; i < options_.problems; ++i) {
       results_.add(measure(options_.only ? *options_.only : next_problem()));
+      write();
+    }
     results_.print(fastest_pace_ns_);
-    if (!options_.csv.empty()) results_.write(options_.csv, fastest_pace_ns_);
   }
 
  private:
@@ -233,7 +237,7 @@ int main(int argc, char** argv) {
   wanted.add_sizes(app, "One problem, which the calibration may have measured")
       ->excludes(smallest, largest);
   app.add_option("--seed", options.seed, "Of the problems and operands (1)");
-  app.add_option("--csv", options.csv, "A line for each problem, written at the end");
+  app.add_option("--csv", options.csv, "A line for each problem");
   CLI11_PARSE(app, argc, argv);
   if (options.smallest > options.largest) {
     fmt::print(stderr, "bench_dispatch: --smallest {} is above --largest {}\n", options.smallest,

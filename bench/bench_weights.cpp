@@ -142,37 +142,39 @@ double weight_bytes(const Problem& p) {
          (quantized(p.types) ? bytes_per_element_b(p.types) : bytes_of(p.types.a));
 }
 
-void print(const std::vector<Contestant>& all, const Setting& setting) {
+/// Writes the table anew, so that it is there when the program is ended.
+void write(const std::vector<Contestant>& all, const Setting& setting) {
+  const auto best = fastest(all);
+  if (setting.csv.empty() || !best.contains(kReference)) return;
+  std::ofstream file(setting.csv);
+  file << "type,m,n,k,kernel,rounds,median_ns,low_ns,high_ns,ratio,ratio_low,ratio_high,fastest\n";
+  for (const Contestant& one : all) {
+    if (one.ns.empty()) continue;
+    const Summary time = summarize(one.ns), ratio = over(one, *best.at(kReference));
+    file << fmt::format("{},{},{},{},{},{},{:.0f},{:.0f},{:.0f},{:.4f},{:.4f},{:.4f},{}\n",
+                        one.type, setting.m, setting.n, setting.k, name(one), one.ns.size(),
+                        time.median_ns, time.low_ns, time.high_ns, ratio.median_ns, ratio.low_ns,
+                        ratio.high_ns, best.at(kind(one)) == &one ? 1 : 0);
+  }
+  if (!file.flush()) fail(ErrorCode::kIo, "cannot write all of {}", setting.csv);
+}
+
+void print(const std::vector<Contestant>& all) {
   const auto best = fastest(all);
   if (!best.contains(kReference)) fail(ErrorCode::kDevice, "no float32 kernel was timed");
-  const Contestant& reference = *best.at(kReference);
-  std::ofstream file;
-  if (!setting.csv.empty()) {
-    file.open(setting.csv);
-    if (!file) fail(ErrorCode::kIo, "cannot write {}", setting.csv);
-    file
-        << "type,m,n,k,kernel,rounds,median_ns,low_ns,high_ns,ratio,ratio_low,ratio_high,fastest\n";
-  }
   for (const Contestant& one : all) {
     if (one.ns.empty()) {
       fmt::print("- {:<10} {}: {}\n", one.type, name(one), one.failure);
       continue;
     }
-    const Summary time = summarize(one.ns), ratio = over(one, reference);
-    const bool first = best.at(kind(one)) == &one;
+    const Summary time = summarize(one.ns), ratio = over(one, *best.at(kReference));
     fmt::print(
         "{} {:<10} {:>9.1f} us ({:.1f} to {:.1f}), {:>5.2f} GB/s of weights, {:.3f} of {} "
         "({:.3f} to {:.3f}): {}\n",
-        first ? '*' : '-', one.type, time.median_ns * 1e-3, time.low_ns * 1e-3, time.high_ns * 1e-3,
-        weight_bytes(one.problem) / time.median_ns, ratio.median_ns, kReference, ratio.low_ns,
-        ratio.high_ns, name(one));
-    if (file.is_open())
-      file << fmt::format("{},{},{},{},{},{},{:.0f},{:.0f},{:.0f},{:.4f},{:.4f},{:.4f},{}\n",
-                          one.type, setting.m, setting.n, setting.k, name(one), one.ns.size(),
-                          time.median_ns, time.low_ns, time.high_ns, ratio.median_ns, ratio.low_ns,
-                          ratio.high_ns, first ? 1 : 0);
+        best.at(kind(one)) == &one ? '*' : '-', one.type, time.median_ns * 1e-3, time.low_ns * 1e-3,
+        time.high_ns * 1e-3, weight_bytes(one.problem) / time.median_ns, ratio.median_ns,
+        kReference, ratio.low_ns, ratio.high_ns, name(one));
   }
-  if (file.is_open() && !file.flush()) fail(ErrorCode::kIo, "cannot write all of {}", setting.csv);
 }
 
 int run(const Setting& setting) {
@@ -188,10 +190,12 @@ int run(const Setting& setting) {
       fmt::print("{} on {}\n", one.ggml->baseline->library(), one.ggml->baseline->device());
       break;
     }
-  for (int round = 0; round < setting.rounds; ++round)
+  for (int round = 0; round < setting.rounds; ++round) {
     for (Contestant& contestant : all)
       if (contestant.failure.empty()) take_turn(measurer, contestant);
-  print(all, setting);
+    write(all, setting);
+  }
+  print(all);
   return 0;
 }
 

@@ -8,6 +8,7 @@ import re
 import shutil
 import subprocess
 import sys
+import time
 
 import pytest
 
@@ -180,6 +181,31 @@ def test_every_contender_of_bench_grouped_runs(databases):
     for contender in ("packed", "packed, device's sizes", "as stored", "stored, device's sizes", "dense", "loop, waited",
                       "loop", "host grouped", "host dense", "host loop"):
         assert re.search(rf"^{contender} +[\d.]+ ms", text, re.MULTILINE), text
+
+
+@pytest.mark.parametrize("program, options", [
+    ("bench_gemm", ["--db", "one.db", "--seconds", 0.05, "--shapes", "many.csv"]),
+    ("bench_kernels", ["many.questions.csv", "--seconds", 0.05]),
+    ("bench_weights", ["--n", 64, "--k", 256, "--types", "f32xq4_k", "--priors", 1, "--rounds", 1000000]),
+    ("bench_dispatch", ["--db", "one.db", "--problems", 100000, "--rounds", 2, "--largest", 64])])
+def test_a_bench_that_is_ended_has_written_what_it_knows(databases, tmp_path, program, options):
+    """scripts/gpu-run ends programs at their limits."""
+    (databases / "many.csv").write_text("m,n,k,trans_a,trans_b,batch,note\n" + "33,17,65,0,1,1,\n" * 1000)
+    (databases / "many.questions.csv").write_text(
+        "experiment,m,n,k,trans_a,trans_b,batch,type,baseline,variant,expected,seconds,hypothesis\n"
+        + f"steps,33,17,65,0,1,1,f32,{TILES},unroll_k=8,1,0.1,Longer steps.\n" * 1000)
+    table = tmp_path / "table.csv"
+    inherited = {k: v for k, v in os.environ.items() if not k.startswith(("ROOFTILE_", "XDG_"))}
+    process = subprocess.Popen([BENCHES / program, *map(str, options), "--csv", table], cwd=databases, stdout=subprocess.DEVNULL,
+                               env=dict(inherited, HOME=str(tmp_path)))
+    try:
+        end = time.monotonic() + 30
+        while not (table.exists() and table.read_text().count("\n") >= 2):
+            assert process.poll() is None and time.monotonic() < end, "nothing was written before the end"
+            time.sleep(0.05)
+    finally:
+        process.kill()
+        process.wait()
 
 
 def test_bench_weights_compares_every_format(tmp_path):
