@@ -1,66 +1,192 @@
 #!/usr/bin/env bash
-# scripts/gpu-run with programs that only write down how they were called: every step runs once, also over several runs; a failed
-# step is told and repeated; the archive holds the results.
+# scripts/gpu-run with programs that only write down how they were called, and do on top of that what a case asks of them: what is done
+# is not repeated, and whatever ends the run, the archive is there and says what is missing.
+#   gpu_run_test.sh SOURCE_DIR
 set -euo pipefail
 
 source_dir=$1
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
+cd "$scratch"
 fail() {
   echo "gpu_run_test: $*" >&2
   exit 1
 }
 
-mkdir "$scratch/bin"
-cp "$source_dir/scripts/gpu-run" "$scratch/"
-cp -r "$source_dir/bench/experiments" "$scratch/"
+mkdir bin
+cp "$source_dir/scripts/gpu-run" .
+cp -r "$source_dir/bench/experiments" .
 for program in rooftile bench_gemm bench_dispatch bench_kernels bench_weights certify_test; do
-  cat >"$scratch/bin/$program" <<'PROGRAM'
+  cat >bin/$program <<'PROGRAM'
 #!/usr/bin/env bash
-echo "${0##*/} $*" >>"${0%/*}/calls"
-case "$* " in
-  *"$(cat "${0%/*}/fails" 2>/dev/null || echo nothing) "*) echo "no such device"; exit 1 ;;
-esac
-echo "${ROOFTILE_DEVICE:-any} $ROOFTILE_DB"
+bin=${0%/*}
+echo "${0##*/} $*" >>"$bin/calls"
+echo '"name": "a GPU",'
+echo "${ROOFTILE_DEVICE:-any}, $ROOFTILE_DB"
+if [ -e "$bin/act" ]; then . "$bin/act"; fi
 PROGRAM
-  chmod +x "$scratch/bin/$program"
+  chmod +x bin/$program
 done
+# act COMMANDS: what programs do from now on; $* is what they are called with.
+act() {
+  echo "$1" >bin/act
+}
 
-# run EXPECTED_CODE ARG...: output in $scratch/output.
+# run EXPECTED_CODE ARG...: output in ./output.
 run() {
   local expected=$1 code=0
   shift
-  (cd "$scratch" && ./gpu-run "$@") >"$scratch/output" 2>&1 || code=$?
-  [ $code = "$expected" ] || fail "gpu-run $*: exit code $code instead of $expected: $(cat "$scratch/output")"
+  rm -f bin/calls
+  ./gpu-run "$@" >output 2>&1 || code=$?
+  [ $code = "$expected" ] || fail "gpu-run $*: exit code $code instead of $expected: $(cat output)"
 }
-# The calls that are no look for a vendor's library.
-calls() {
-  grep -v -- '--seconds 0.1' "$scratch/bin/calls"
+# says FILE TEXT: expects that a line of the file matches.
+says() {
+  grep -q -- "$2" "$1" || fail "$1 does not say '$2': $(cat "$1")"
 }
+# unpacked: the archive's folder, in ./unpacked.
+unpacked() {
+  rm -rf unpacked
+  mkdir unpacked
+  cat gpu-results/gpu-work.tar.gz* | tar -C unpacked -xzf - || fail "the archive is no archive"
+  cmp gpu-results/summary.txt unpacked/gpu-work/summary.txt || fail "the archive has another summary"
+}
+# called EXPECTED: expects these words in the calls, one for each line.
+called() {
+  [ "$(cat bin/calls 2>/dev/null)" = "$1" ] || fail "called: $(cat bin/calls), expected: $1"
+}
+closing=$'rooftile db export --force '$scratch$'/gpu-work/export.db\nrooftile report --calibration'
 
-run 2 --seconds many
-run 2 --unknown
-run 2 --out
-[ ! -e "$scratch/bin/calls" ] || fail "wrong arguments started a program"
-
-run 3 --seconds 70 --device H200
-grep -q 'tune-f32' "$scratch/output" && fail "a step of 240 s began with 70 s left"
-[ -e "$scratch/gpu-results/calibration.done" ] || fail "a step that fits was left out"
-grep -q "H200 $scratch/gpu-results/rooftile.db" "$scratch/gpu-results/calibration.log" || fail "the device or the database is not passed on"
-
-echo "--problems 40" >"$scratch/bin/fails"
-run 1 --seconds 100000
-grep -q 'dispatch: exit code 1' "$scratch/output" || fail "the failed step is not told"
-grep -q 'no such device' "$scratch/output" || fail "its reason is not told"
-[ -e "$scratch/gpu-results/export.done" ] || fail "the steps after a failed one were left out"
-
-rm "$scratch/bin/fails"
-run 0 --seconds 100000
-tar -tzf "$scratch/gpu-results.tar.gz" >"$scratch/listed"  # No pipe: tar fails where grep -q ends before it.
-grep -q '^gpu-results/report-text.log$' "$scratch/listed" || fail "the archive lacks a log"
-for file in "$source_dir"/bench/experiments/*.csv; do
-  grep -q "experiments/${file##*/} --csv" < <(calls) || fail "the experiments of ${file##*/} are not in the run"
+# --- Nothing starts.
+for wrong in "--seconds many" "--seconds 0" "--unknown" "--out" "--work gpu-results"; do
+  # shellcheck disable=SC2086
+  run 2 $wrong
 done
-again=$(calls | sort | uniq -d)
-[ "$again" = "$(calls | grep -- '--problems 40' | sort -u)" ] || fail "repeated although they ended: $again"
-grep -q -- '--baseline cublas --baseline clblast --csv' < <(calls) || fail "the vendors' libraries are not in the run"
+run 0 --list
+says output '^certificates  *60 s  left$'
+says output '^1[0-9] steps are left, of some [5-7][0-9][0-9] s$'
+[ ! -e bin/calls ] && [ ! -e gpu-work ] && [ ! -e gpu-results ] || fail "a program ran or a folder was made: $(ls)"
+
+# --- Time for some steps.
+run 3 --seconds 70 --device H200
+says output '^certificates  *60 s  left$'
+says output '^gemm-types  *45 s  left$'  # It fits, but waits for the step whose kernels it times.
+says gpu-results/summary.txt '^gpu-run, .* UTC: a GPU$'
+says gpu-results/summary.txt '^devices  *3 s  done'
+says gpu-work/devices.log "H200, $scratch/gpu-work/rooftile.db"
+unpacked
+
+# --- A failed step is told, keeps none from running, and is repeated once.
+act 'case "$*" in *"--problems 24"*) echo "no such device"; exit 1 ;; esac'
+run 1 --seconds 100000
+says output 'dispatch: failed'
+says output 'no such device'
+says gpu-results/summary.txt '^dispatch .* failed after .* no such device'
+[ -e gpu-work/export.state ] || fail "the steps after a failed one were left out"
+says bin/calls '--baseline cublas,clblast,ggml --csv'
+for file in experiments/*.csv; do
+  says bin/calls "^bench_kernels $scratch/$file --csv"
+done
+run 1 --seconds 100000
+called "bench_dispatch --rounds 5 --problems 24 --csv $scratch/gpu-work/dispatch.csv"$'\n'"$closing"
+says output 'dispatch .* failed twice'
+rm bin/act
+run 1 --seconds 100000
+called ""
+rm gpu-work/dispatch.state
+run 0 --seconds 100000
+unpacked
+[ -e unpacked/gpu-work/report.log ] || fail "the archive lacks a log"
+
+# --- What is new.
+cp experiments/2-weights.csv experiments/4-new.csv
+sed -i 's/0.8,/0.7,/' experiments/3-float32.csv
+run 0 --list
+says output '^2 steps are left'
+run 0 --seconds 100000
+called "bench_kernels $scratch/experiments/3-float32.csv --csv $scratch/gpu-work/experiments-3-float32.csv
+bench_kernels $scratch/experiments/4-new.csv --csv $scratch/gpu-work/experiments-4-new.csv"$'\n'"$closing"
+
+# --- Programs that hang, also when asked to end: at the step's limit, then at the run's.
+rm -r gpu-work
+sed -i 's/\(step certificates 60\) 60/\1 2/; s/\(step decode\) 25/\1 2/' gpu-run
+act 'case "$*" in *filter=*) echo "knows this"; trap "" TERM; while :; do sleep 0.1; done ;; esac'
+run 0 --seconds 100000
+says output '^certificates .* at its limit of'
+unpacked
+says unpacked/gpu-work/certificates.log 'knows this'
+says gpu-results/summary.txt '^report .* done'
+run 0 --seconds 100000
+called ""
+act 'case "$*" in *"--rounds 11"*) echo "knows this"; sleep 100 ;; esac'
+rm gpu-work/decode.state
+run 3 --seconds 20
+says output '^decode .* left, was cut off after'
+unpacked
+says unpacked/gpu-work/decode.log 'knows this'
+rm bin/act
+run 0 --seconds 100000
+says bin/calls '^bench_weights'
+
+# --- The run is ended in the middle of a step, by a signal that leaves it time and by one that does not.
+for signal in TERM KILL; do
+  rm gpu-work/decode.state
+  act 'case "$*" in *"--rounds 11"*) touch "$bin/begun"; sleep 100 & echo $! >"$bin/sleeps"; wait ;; esac'
+  rm -f bin/begun
+  ./gpu-run --seconds 100000 >output 2>&1 &
+  for _ in {1..200}; do
+    [ ! -e bin/sleeps ] || break
+    sleep 0.1
+  done
+  kill -$signal $!
+  code=0
+  wait $! || code=$?
+  unpacked
+  if [ $signal = TERM ]; then
+    [ $code = 3 ] || fail "exit code $code after SIGTERM"
+    says gpu-results/summary.txt '^decode .* cut off .* signal'
+    case $(ps -o stat= -p "$(cat bin/sleeps)") in '' | Z*) ;; *) fail "the step's program still runs" ;; esac
+  else
+    says gpu-results/summary.txt '^decode .* was running when this was written'
+    kill "$(cat bin/sleeps)"
+  fi
+  says gpu-results/summary.txt '^gemm-types .* done'
+  rm bin/act bin/sleeps
+  run 0 --seconds 100000
+done
+
+# --- No device, which ends the run at once.
+rm -r gpu-work
+act 'exit 1'
+run 1
+[ "$(wc -l <bin/calls)" = 1 ] || fail "more was called without a device: $(cat bin/calls)"
+says output 'no device answers'
+
+# --- Large results: in parts that may travel, without those that may not.
+rm -r gpu-work
+act 'case "$*" in *--calibration) head -c 18M /dev/urandom >"${ROOFTILE_DB%/*}/large"; head -c 24M /dev/urandom >"${ROOFTILE_DB%/*}/larger" ;; esac'
+run 0 --seconds 100000
+says gpu-results/summary.txt '^not packed, .*: larger$'
+unpacked
+cmp gpu-work/large unpacked/gpu-work/large
+[ "$(find gpu-results -type f | wc -l)" -le 5 ] && [ -z "$(find gpu-results -type f -size +16M)" ] ||
+  fail "too much to travel: $(ls -l gpu-results)"
+rm gpu-work/large* gpu-work/report.state bin/act
+run 0
+[ "$(ls -A gpu-results)" = $'gpu-work.tar.gz\nsummary.txt' ] || fail "old parts are left: $(ls -A gpu-results)"
+
+# --- A full disk, where this test may mount one.
+if unshare --mount true 2>/dev/null; then
+  mkdir disk
+  act 'case "$*" in *"--rounds 11"*) cat /dev/zero >"${ROOFTILE_DB%/*}/table.csv" ;; esac'
+  unshare --mount bash -euc 'mount -t tmpfs -o size=20m tmpfs disk && cd disk
+    code=0 && ../gpu-run --seconds 100000 >../output 2>&1 || code=$?
+    cp -r gpu-results .. && [ $code = 1 ]' || fail "a full disk: $(cat output)"
+  unpacked
+  says gpu-results/summary.txt 'the disk of .* is full'
+  says gpu-results/summary.txt '^decode .* left'
+  says gpu-results/summary.txt '^dispatch .* left'
+  says gpu-results/summary.txt '^gemm-types .* done'
+else
+  echo "may not mount a file system: the case of a full disk is left out"
+fi
