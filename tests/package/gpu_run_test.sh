@@ -44,6 +44,10 @@ run() {
 says() {
   grep -q -- "$2" "$1" || fail "$1 does not say '$2': $(cat "$1")"
 }
+# alive PROCESS: whether it runs; one that nobody waits for does not.
+alive() {
+  case $(ps -o stat= -p "$1") in '' | Z*) return 1 ;; esac
+}
 # unpacked: the archive's folder, in ./unpacked.
 unpacked() {
   rm -rf unpacked
@@ -128,30 +132,34 @@ rm bin/act
 run 0 --seconds 100000
 says bin/calls '^bench_weights'
 
-# --- The run is ended in the middle of a step, by a signal that leaves it time and by one that does not.
-for signal in TERM KILL; do
+# --- The run is ended in the middle of a step: it is asked to end, its first process is killed, all of it is killed.
+for signal in TERM KILL "KILL all"; do
   rm gpu-work/decode.state
-  act 'case "$*" in *"--rounds 11"*) touch "$bin/begun"; sleep 100 & echo $! >"$bin/sleeps"; wait ;; esac'
-  rm -f bin/begun
+  act 'case "$*" in *"--rounds 11"*) echo $PPID >"$bin/all"; sleep 100 & echo $! >"$bin/sleeps"; wait ;; esac'
   ./gpu-run --seconds 100000 >output 2>&1 &
   for _ in {1..200}; do
     [ ! -e bin/sleeps ] || break
     sleep 0.1
   done
-  kill -$signal $!
+  # shellcheck disable=SC2046
+  kill -"${signal% all}" $! $([ "$signal" != "KILL all" ] || cat bin/all)
   code=0
-  wait $! || code=$?
+  wait $! 2>/dev/null || code=$?
+  for _ in {1..200}; do
+    alive "$(cat bin/all)" || break
+    sleep 0.1
+  done
   unpacked
-  if [ $signal = TERM ]; then
-    [ $code = 3 ] || fail "exit code $code after SIGTERM"
+  if [ "$signal" != "KILL all" ]; then
+    [ "$signal $code" = "TERM 3" ] || [ "$signal $code" = "KILL 137" ] || fail "exit code $code after SIG$signal"
     says gpu-results/summary.txt '^decode .* cut off .* signal'
-    case $(ps -o stat= -p "$(cat bin/sleeps)") in '' | Z*) ;; *) fail "the step's program still runs" ;; esac
+    ! alive "$(cat bin/sleeps)" || fail "the step's program still runs"
   else
     says gpu-results/summary.txt '^decode .* was running when this was written'
     kill "$(cat bin/sleeps)"
   fi
   says gpu-results/summary.txt '^gemm-types .* done'
-  rm bin/act bin/sleeps
+  rm bin/act bin/sleeps bin/all
   run 0 --seconds 100000
 done
 
