@@ -12,7 +12,7 @@ ln -s "$binary_dir"/{rooftile,bench/bench_{gemm,dispatch,kernels,weights},tests/
 # --- Ended after the first few steps.
 ./gpu-run --rehearsal >first 2>&1 &
 for _ in {1..600}; do
-  ! grep -q '^calibration: done' first || break
+  ! grep -qs '^calibration: done' first || break
   sleep 0.1
 done
 kill -TERM $!
