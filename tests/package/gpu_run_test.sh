@@ -134,7 +134,7 @@ says bin/calls '^bench_weights'
 
 # --- The run is ended in the middle of a step: it is asked to end, its first process is killed, all of it is killed.
 for signal in TERM KILL "KILL all"; do
-  rm gpu-work/decode.state
+  rm -f gpu-work/decode.state
   act 'case "$*" in *"--rounds 11"*) echo $PPID >"$bin/all"; sleep 100 & echo $! >"$bin/sleeps"; wait ;; esac'
   ./gpu-run --seconds 100000 >output 2>&1 &
   for _ in {1..200}; do
@@ -160,7 +160,6 @@ for signal in TERM KILL "KILL all"; do
   fi
   says gpu-results/summary.txt '^gemm-types .* done'
   rm bin/act bin/sleeps bin/all
-  run 0 --seconds 100000
 done
 
 # --- No device, which ends the run at once.
