@@ -7,7 +7,7 @@
 mkdir bin
 cp "$source_dir/scripts/gpu-run" .
 cp -r "$source_dir/bench/experiments" .
-ln -s "$binary_dir"/{rooftile,bench/bench_{gemm,dispatch,kernels,weights},tests/certify_test} bin/
+ln -s "$binary_dir"/{rooftile,bench/bench_{gemm,dispatch,kernels,transfer,weights},tests/certify_test} bin/
 
 # --- Ended after the first few steps.
 ./gpu-run --rehearsal >first 2>&1 &
@@ -42,6 +42,7 @@ for file in experiments/*.csv; do
 done
 has 2 dispatch.csv
 has 2 decode.csv
+grep -q '^dispatches,.*,64,' gpu-work/floor.csv || fail "floor.csv lacks 64 dispatches" "$(cat gpu-work/floor.csv)"
 # Two seconds may be too few for a kernel on a busy machine, which the tuner then says.
 tuned() {
   grep -q "^ *$2 " gpu-work/report.log || grep -q '^no kernel: ' "gpu-work/tune-$1.log" || fail "$2 is not in the report" "$(cat gpu-work/report.log)"

@@ -16,7 +16,7 @@ fail() {
 mkdir bin
 cp "$source_dir/scripts/gpu-run" .
 cp -r "$source_dir/bench/experiments" .
-for program in rooftile bench_gemm bench_dispatch bench_kernels bench_weights certify_test; do
+for program in rooftile bench_gemm bench_dispatch bench_kernels bench_transfer bench_weights certify_test; do
   cat >bin/$program <<'PROGRAM'
 #!/usr/bin/env bash
 bin=${0%/*}
@@ -75,7 +75,7 @@ says output '^1[0-9] steps are left, of some [5-7][0-9][0-9] s$'
 run 3 --seconds 70 --device H200
 says output '^certificates  *60 s  left$'
 says output '^gemm-types  *45 s  left$'  # It fits, but waits for the step whose kernels it times.
-says gpu-results/summary.txt '^gpu-run, .* UTC: a GPU$'
+says gpu-results/summary.txt '^gpu-run, .* UTC: a GPU, commit unknown$'
 says gpu-results/summary.txt '^devices  *3 s  done'
 says gpu-work/devices.log "H200, $scratch/gpu-work/rooftile.db"
 unpacked
