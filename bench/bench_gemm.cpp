@@ -178,7 +178,11 @@ int main(int argc, char** argv) {
       throw CLI::ValidationError("--baseline-library",
                                  "is one library's path; name one --baseline");
     for (const std::string& types : against) setting.against.push_back(parse_types(types));
-    for (const std::string& kernel : kernels) setting.kernels.push_back(parse_variant(kernel));
+    for (const std::string& kernel : kernels) {
+      if (kernel.find("family=") == std::string::npos)
+        fail(ErrorCode::kInvalidArgument, "--kernel '{}' names no family", kernel);
+      setting.kernels.push_back(parse_variant(kernel));
+    }
     if (setting.database.empty()) setting.database = default_database_path();
     rooftile::run(setting, wanted.problems("default"), csv);
   });

@@ -7,6 +7,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstdio>
 #include <filesystem>
 #include <set>
@@ -170,7 +171,7 @@ void add_calls(Table& table, const Options& options, const std::vector<Problem>&
       return Contestant{{.part = "calls",
                          .what = to_string(p) + (p.beta != 0 ? " beta 1 " : " ") + what,
                          .size = static_cast<std::uint64_t>(flops(p) / 2),
-                         .predicted_ns = predicted_ns,
+                         .predicted_ns = std::isfinite(predicted_ns) ? predicted_ns : 0,
                          .detail = detail},
                         &context,
                         choice};
@@ -253,7 +254,8 @@ int main(int argc, char** argv) {
       ->check(CLI::IsMember({"dispatches", "copies", "calls"}));
   app.add_option("--rounds", options.rounds, "Samples of each (15)")->check(CLI::Range(1, 1001));
   app.add_option("--seconds", options.seconds,
-                 "No problem's calls begin later than so long after the first one's (60)");
+                 "Problems whose calls would begin after this time are left out (60)")
+      ->check(CLI::PositiveNumber);
   wanted.add_sizes(app, "One problem, in place of the usual eleven");
   app.add_option("--csv", options.csv, "Write the table here as well");
   return run_program(app, argc, argv, [&] {

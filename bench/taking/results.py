@@ -2,9 +2,9 @@
 import collections
 import contextlib
 import csv
+import gzip
 import io
 import json
-import lzma
 import pathlib
 import re
 import sqlite3
@@ -18,7 +18,7 @@ MOST_BYTES = 1 << 30  # of all files of an archive together
 # Columns by which a table is known. Its other columns may change.
 KINDS = {"gemm": {"problem", "contestant", "median_ns"}, "weights": {"type", "kernel", "ratio_low", "fastest"},
          "dispatch": {"predicted_device_ns", "chosen", "regret"}, "experiments": {"experiment", "ratio_low", "verdict", "failure"},
-         "floor": {"part", "what", "wall_ns", "predicted_ns"}}
+         "floor": {"part", "what", "size", "wall_ns", "device_ns", "predicted_ns"}}
 
 
 class Refused(Exception):
@@ -30,20 +30,23 @@ def read_archive(parts):
     packed = io.BytesIO(b"".join(part.read_bytes() for part in parts))
     found, names = {}, " ".join(str(part) for part in parts)
     try:
-        with tarfile.open(fileobj=packed, mode="r:*") as archive:
+        # Unpacked whole, because only its end tells whether a bit of it is another.
+        with gzip.open(packed) as unpacked:
+            whole = unpacked.read(MOST_BYTES + 1)
+        if len(whole) > MOST_BYTES:
+            raise Refused(f"{names} holds more than {MOST_BYTES} bytes; unpack it and name the folder")
+        with tarfile.open(fileobj=io.BytesIO(whole), mode="r:") as archive:
             for member in archive:
                 if member.isdir():
                     continue
                 path = pathlib.PurePosixPath(member.name)
                 if not member.isfile() or path.is_absolute() or ".." in path.parts or len(path.parts) > 2:
                     raise Refused(f"{names} is no archive of scripts/gpu-run: it holds {member.name}")
-                if member.size + sum(map(len, found.values())) > MOST_BYTES:
-                    raise Refused(f"{names} holds more than {MOST_BYTES} bytes; unpack it and name the folder")
                 content = archive.extractfile(member).read()
                 if len(content) != member.size:
                     raise EOFError
                 found[path.name] = content
-    except (tarfile.TarError, EOFError, OSError, lzma.LZMAError, zlib.error) as error:
+    except (tarfile.TarError, EOFError, OSError, zlib.error) as error:
         why = (str(error).splitlines() or ["it ends early"])[0]
         raise Refused(f"{names} is incomplete or no archive ({why}); are all parts named, and was it copied whole?")
     return found
@@ -81,6 +84,8 @@ class Results:
                 raise Refused("that names no device: there is no database, and no list of devices in devices.log")
             self.device = {"name": listed["name"], "driver": listed.get("driver_info", ""), "vendor": listed.get("vendor_id", 0)}
         summary = files.get("summary.txt", b"").decode(errors="replace")
+        if "a rehearsal" in summary.partition("\n")[0]:
+            raise Refused("that is a rehearsal of scripts/gpu-run, whose figures mean nothing")
         self.steps = [line for line in summary.splitlines()[1:] if line.strip() and "  done" not in line]
         said = re.search(r"(\d{4}-\d\d-\d\d)", summary)
         self.date = said[1] if said else self.date or "undated"

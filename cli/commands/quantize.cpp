@@ -69,11 +69,19 @@ void print_error(const Problem& p, const QuantizedMatrix& matrix, const std::vec
              weights_squares > 0 ? 100 * std::sqrt(squares / weights_squares) : 0.0);
 }
 
-void write_gguf(const std::string& prefix, const Problem& p, const QuantizedMatrix& matrix) {
+/// The file to write, which must not be that of the weights. Throws kIo.
+std::string output_path(const QuantizeArguments& arguments, const std::string& end) {
+  std::string path = arguments.output + end;
+  std::error_code ignored;
+  if (std::filesystem::equivalent(path, arguments.weights, ignored))
+    fail(ErrorCode::kIo, "{} is the file of the weights; name another prefix with -o", path);
+  return path;
+}
+
+void write_gguf(const std::string& path, const Problem& p, const QuantizedMatrix& matrix) {
   const BlockFormat format = p.types.b.format;
   const std::vector<std::uint8_t> header = gguf_header(kTensor, gguf_format(format), p.n, p.k),
                                   padding = gguf_padding(matrix.values.size());
-  const std::string path = prefix + ".gguf";
   OutputFile output(path);
   output.write(std::span(header));
   output.write(std::span(matrix.values));
@@ -115,7 +123,7 @@ int quantize_file(const QuantizeArguments& arguments) {
   const QuantizedMatrix matrix = quantized();
 
   if (has_block_format(types)) {
-    write_gguf(arguments.output, p, matrix);
+    write_gguf(output_path(arguments, ".gguf"), p, matrix);
     print_error(p, matrix, weights, row_stride, step_stride);
     return kDone;
   }
@@ -125,7 +133,7 @@ int quantize_file(const QuantizeArguments& arguments) {
   std::string written;
   const auto write = [&](const char* part, NpyType type, std::initializer_list<std::int64_t> shape,
                          std::span<const char> bytes) {
-    const std::string path = fmt::format("{}.{}.npy", arguments.output, part);
+    const std::string path = output_path(arguments, fmt::format(".{}.npy", part));
     write_matrix(outputs.emplace_back(path), type, {shape.begin(), shape.size()}, bytes);
     written += fmt::format("{}: {} {}\n", path, numpy_name(type),
                            shape_text({shape.begin(), shape.size()}));

@@ -88,6 +88,8 @@ class Epilogue(Structure):
         try:
             low, high = given
             self.low, self.high = float(low), float(high)
+        except OverflowError:
+            raise ValueError("clamp has a number beyond the range of float64") from None
         except (TypeError, ValueError):
             raise TypeError(f"clamp is {given!r}; it is a pair of numbers, (low, high)") from None
         self.clamp = 1

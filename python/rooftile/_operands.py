@@ -20,11 +20,17 @@ def array_of(x: Any, name: str, kind: int = F32) -> Any:
         return x
     try:
         array = numpy.array(x)
+        if array.dtype == object:  # integers beyond 64 bits, or no numbers
+            array = numpy.array(x, float)
+    except OverflowError:
+        raise ValueError(f"{name} has numbers beyond the range of float64") from None
     except ValueError as error:
         raise ValueError(f"{name} is a {type(x).__name__} that is no matrix: {error}") from None
-    if array.dtype not in (numpy.dtype(int), numpy.dtype(float)):  # what Python's numbers are to NumPy
+    except TypeError:
         return array
-    if kind == I32 and array.dtype.kind == "i":
+    if array.dtype not in (numpy.dtype(int), numpy.dtype("uint64"), numpy.dtype(float)):  # what Python's numbers are to NumPy
+        return array
+    if kind == I32 and array.dtype.kind in "iu":
         if (array != array.astype("int32")).any():
             raise ValueError(f"{name} has integers beyond int32")
         return array.astype("int32")

@@ -38,15 +38,14 @@ _from_contiguous.restype = ctypes.c_int
 class _Export:
     """A buffer that its exporter keeps where it is until this object goes."""
 
+    buffer = _PyBuffer()  # holds nothing
+
     def __init__(self, x: Any, flags: int) -> None:
         self.buffer = _PyBuffer()
-        self._held = False
         _get_buffer(x, ctypes.addressof(self.buffer), flags)
-        self._held = True
 
     def __del__(self) -> None:
-        if self._held:
-            self._held = False
+        if self.buffer.obj:  # the exporter, also where a signal handler ended __init__
             _release_buffer(ctypes.addressof(self.buffer))
 
 

@@ -115,10 +115,11 @@ def epilogue_args(epilogue: Epilogue, bias: Any, shape: Shape, out: Operand, kee
     keep: gets what must stay alive during the call. experts: of a grouped product, whose column_scale and bias may have a row for
     each (columns_of_experts). changes: the memory of out gets other values (those of c) before the call."""
     parts = (bias, epilogue.row_scale, epilogue.column_scale, epilogue.residual, epilogue.clamp)
-    if epilogue.activation == "none" and all(part is None for part in parts):
+    activation = _abi.enumerator("activation", _abi.ACTIVATIONS, epilogue.activation)
+    if activation == 0 and all(part is None for part in parts):
         return None
     m, n = shape[-2:]
-    args = _abi.Epilogue(activation=_abi.enumerator("activation", _abi.ACTIVATIONS, epilogue.activation))
+    args = _abi.Epilogue(activation=activation)
     if epilogue.row_scale is not None:
         args.row_scale = _vector(epilogue.row_scale, "row_scale", m, 0, keep)
     if epilogue.column_scale is not None:

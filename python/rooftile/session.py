@@ -124,6 +124,13 @@ def _path(name: str, value: Any) -> Optional[bytes]:
     return encoded
 
 
+class _Product:
+    """One that runs in the general way."""
+
+    def __init__(self) -> None:
+        self.thread = threading.get_ident()
+
+
 class Session(NotCopied):
     """Owns a context. Threads may share it: each call is independent. A context manager that closes it.
 
@@ -144,7 +151,8 @@ class Session(NotCopied):
                  tier: Optional[str] = None, precision: Optional[str] = None, deterministic: bool = False,
                  log_untuned: bool = True) -> None:
         self._context = ctypes.c_void_p()
-        self._running: List[int] = []  # threads, one entry for each product
+        self._running: List[_Product] = []
+        self._unclosed = ctypes.c_void_p()  # the context of a session that is closed in the middle of a product of its own thread
         options = _abi.Options(database_path=_path("database", database), device=_path("device", device),
                                tier=_abi.enumerator("tier", _abi.TIERS, tier),
                                precision=_abi.enumerator("precision", _abi.PRECISIONS, precision),
@@ -175,9 +183,12 @@ class Session(NotCopied):
         if self._plain is not None:
             self._plain.stop()
             self._plain.wait(until)
-        own = threading.get_ident()
-        while any(thread != own for thread in self._running) and time.monotonic() < until:
+        while self._others_run() and time.monotonic() < until:
             time.sleep(0.001)
+
+    def _others_run(self) -> bool:
+        own = threading.get_ident()
+        return any(product.thread != own for product in list(self._running))
 
     def go_on(self) -> None:
         """After hold."""
@@ -198,8 +209,10 @@ class Session(NotCopied):
     def plain(self) -> Multiply:
         """PlainProducts.multiply of this session, where there is NumPy (for the package's own use)."""
         if self._plain is None and numpy_module() is not None:
-            self._plain = PlainProducts(self._library, self.context, numpy_module())
-            self._multiply = self._plain.multiply
+            with _gate:  # One for all threads, and none behind a closing.
+                if self._plain is None:
+                    self._plain = PlainProducts(self._library, self.context, numpy_module())
+                    self._multiply = self._plain.multiply
         return self._multiply
 
     def _prepared(self, prepare: Callable[..., Any], *arguments: Any) -> Any:
@@ -215,19 +228,26 @@ class Session(NotCopied):
             nothing = _abi.SgemmArgs(lda=1, ldb=1, ldc=1)
             check(self._library, self._library.rooftile_sgemm(self.context, ctypes.addressof(nothing)))
             return call.finish()
-        own = threading.get_ident()
-        with _gate:
-            context = self.context
-            self._running.append(own)
+        product = _Product()
         try:
+            with _gate:
+                context = self.context
+                self._running.append(product)
             call.begin()
             check_product(self._library, getattr(self._library, function)(context, *map(ctypes.addressof, arguments)))
         except BaseException:
             call.undo()
             raise
         finally:
-            self._running.remove(own)
+            self._end(product)
         return call.finish()
+
+    def _end(self, product: _Product) -> None:
+        if product in self._running:  # A signal handler may have raised an exception before.
+            self._running.remove(product)
+        if not self._running and self._unclosed:
+            context, self._unclosed = self._unclosed, ctypes.c_void_p()
+            self._library.rooftile_close(context)
 
     @plain_first
     def matmul(self, a: Any, b: Any, out: Any = None, *, alpha: float = 1.0, beta: Optional[float] = None, c: Any = None,
@@ -346,9 +366,12 @@ class Session(NotCopied):
         self.collected.drop()
         if plain is not None:
             plain.wait()
-        while self._running:
+        while self._others_run():
             time.sleep(0.001)
-        self._library.rooftile_close(context)
+        if self._running:  # This is a signal handler in the middle of a product, whose end frees the context.
+            self._unclosed = context
+        else:
+            self._library.rooftile_close(context)
 
     def __del__(self) -> None:
         # Not a parent's session in a forked child.

@@ -9,6 +9,7 @@
 #include <chrono>
 #include <climits>
 #include <optional>
+#include <span>
 #include <thread>
 
 #include "runtime/abi/c_api_arguments.h"
@@ -241,12 +242,13 @@ bool computed(const Python& python, rooftile_numpy_arrays& known, const ArrayPro
 }
 
 /// A new reference to the result, or to None where the product is left; null with Python's error.
-void* product_or_none(const Python& python, rooftile_numpy_arrays& known, void* const* objects) {
+void* product_or_none(const Python& python, rooftile_numpy_arrays& known,
+                      std::span<void* const> objects) {
   const auto none = [&] {
     python.take(known.none);
     return known.none;
   };
-  if (known.context == nullptr) return none();
+  if (known.context == nullptr || objects.size() != 3) return none();
   const Array* a = float32_array(known, objects[0]);
   const Array* b = float32_array(known, objects[1]);
   if (a == nullptr || b == nullptr) return none();
@@ -272,11 +274,11 @@ void* product_or_none(const Python& python, rooftile_numpy_arrays& known, void* 
 
 extern "C" {
 
-void* rooftile_numpy_product(void* self, void* const* objects, intptr_t) {
+void* rooftile_numpy_product(void* self, void* const* objects, intptr_t count) {
   using namespace rooftile;
   static const Python python;
   auto& known = *static_cast<rooftile_numpy_arrays*>(python.pointer(self, nullptr));
-  return product_or_none(python, known, objects);
+  return product_or_none(python, known, {objects, static_cast<std::size_t>(count)});
 }
 
 rooftile_status rooftile_numpy_route(const rooftile_numpy_args* args, int64_t* products,

@@ -95,6 +95,8 @@ def test_bench_gemm_times_given_kernels_beside_a_baseline(databases, tmp_path):
 def test_bench_gemm_refuses_a_kernel_with_an_unknown_parameter(databases):
     done = start(databases, "bench_gemm", "--db", "one.db", "--m", 3, "--n", 5, "--k", 7, "--kernel", TILES + " tile_q=4")
     assert done.returncode == 1 and "tile_q" in done.stderr and not done.stdout, done
+    done = start(databases, "bench_gemm", "--db", "one.db", "--m", 3, "--n", 5, "--k", 7, "--kernel", "")
+    assert done.returncode == 1 and "names no family" in done.stderr and not done.stdout, done
 
 
 @pytest.mark.parametrize("program", ["budget", "decoding", "forecast", "gemm", "kernels", "limiter", "regret", "roofline", "search", "split",

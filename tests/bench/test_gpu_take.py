@@ -200,6 +200,36 @@ def test_an_archive_that_is_cut_off_changes_nothing(repository, tmp_path, kept):
     assert contents(repository) == before
 
 
+def test_an_archive_with_a_wrong_bit_changes_nothing(repository, tmp_path):
+    whole = pack(brought(), tmp_path / "whole").read_bytes()
+    damaged, before = tmp_path / "gpu-work.tar.gz", contents(repository)
+    for at in range(2, len(whole), len(whole) // 12):
+        damaged.write_bytes(whole[:at] + bytes([whole[at] ^ 16]) + whole[at + 1:])
+        done = start(repository, damaged)
+        assert done.returncode == 1 and "nothing was written" in done.stderr, (at, done)
+        assert contents(repository) == before
+    damaged.write_bytes(whole[:-10])
+    assert start(repository, damaged).returncode == 1 and contents(repository) == before
+
+
+def test_a_rehearsal_is_refused(repository, tmp_path):
+    files = brought()
+    files["summary.txt"] = files["summary.txt"].replace(b"0a1b2c3d\n", b"0a1b2c3d, a rehearsal\n")
+    before = contents(repository)
+    done = start(repository, pack(files, tmp_path / "gpu-work.tar.gz"))
+    assert done.returncode == 1 and "that is a rehearsal" in done.stderr and contents(repository) == before, done
+
+
+def test_where_one_file_cannot_be_written_none_is(repository, tmp_path):
+    archive = pack(brought(), tmp_path / "gpu-work.tar.gz")
+    (repository / "bench/results/nvidia-h100.db.xz").unlink()
+    (repository / "bench/results/nvidia-h100.db.xz").mkdir()
+    before = contents(repository)
+    done = start(repository, archive)
+    assert done.returncode == 1 and re.match("gpu-take: cannot write into .*; nothing was written", done.stderr), done
+    assert contents(repository) == before
+
+
 def test_what_is_no_archive_of_gpu_run_changes_nothing(repository, tmp_path):
     foreign = {"readme.txt": b"hello"}
     half = dict(brought(), **{"export.db": brought()["export.db"][:40960]})
@@ -219,6 +249,7 @@ def test_what_is_no_archive_of_gpu_run_changes_nothing(repository, tmp_path):
             member = tarfile.TarInfo(name)
             member.type, member.linkname = tarfile.SYMTYPE if "link" in name else tarfile.REGTYPE, "decode.csv"
             archive.addfile(member)
+        archives[name].write_bytes(gzip.compress(archives[name].read_bytes()))
     before = contents(tmp_path)
     for name, archive in archives.items():
         done = start(repository, archive)

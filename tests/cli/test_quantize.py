@@ -163,6 +163,15 @@ def test_the_files_are_written_together_or_not_at_all(rooftile):
     assert (rooftile.folder / "q.values.npy").read_text() == "earlier"
 
 
+def test_the_weights_are_not_overwritten(rooftile):
+    np.save(rooftile.folder / "q.scales.npy", np.ones((64, 3), np.float32))
+    before = (rooftile.folder / "q.scales.npy").read_bytes()
+    (rooftile.folder / "r.gguf").symlink_to("q.scales.npy")
+    for arguments in (["-o", "q"], ["-o", "r", "--format", "q8_0"]):
+        rooftile.refuses("quantize", "q.scales.npy", *arguments, says="is the file of the weights; name another prefix")
+    assert (rooftile.folder / "q.scales.npy").read_bytes() == before and not (rooftile.folder / "q.values.npy").exists()
+
+
 def test_unusable_weights(rooftile):
     w = weights(rooftile)
     w[7, 5] = np.nan

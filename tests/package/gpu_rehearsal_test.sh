@@ -31,6 +31,7 @@ grep -q '^calibration .* done' unpacked/gpu-work/summary.txt || fail "the archiv
 [ "$(tail -n 1 list)" = "0 steps are left, of some 0 s" ] || fail "steps are left" "$(cat list)"
 [ -z "$(sed '$d; / done in [0-9]* s$/d' list)" ] || fail "steps did not end well" "$(cat list)"
 cat list
+grep -q '^gpu-run, .*, a rehearsal$' gpu-results/summary.txt || fail "the summary does not say that this is a rehearsal" "$(cat gpu-results/summary.txt)"
 
 # has LINES FILE: expects so many lines in a table besides the first.
 has() {

@@ -207,7 +207,9 @@ def test_lists_are_float32():
     assert rt.matmul([[1, 2], [3, 4]], [1, 0.5]).tolist() == [2, 5]
     assert rt.matmul([[1, 2], [3, 4]], numpy.ones(2, "float16")).dtype == numpy.float32
     assert rt.matmul([[numpy.inf, 3.4e38]], [[1], [1e-320]]).tolist() == [[numpy.inf]]
-    for a, b, name in (([[1e300]], [[1]], "a"), ([[1]], [[-1e300, numpy.inf]], "b")):
+    for number in (2**63, 2**64, -2**63 - 1, 2**100):
+        assert rt.matmul([[number]], [[1]]).tolist() == [[float(number)]]
+    for a, b, name in (([[1e300]], [[1]], "a"), ([[1]], [[-1e300, numpy.inf]], "b"), ([[2**128]], [[1]], "a")):
         with pytest.raises(ValueError, match=f"^{name} has numbers beyond the range of float32"):
             rt.matmul(a, b)
 
@@ -463,6 +465,9 @@ class Masked(numpy.ma.MaskedArray):
     (ValueError, "^c has integers beyond int32$", {"a": INTEGERS, "b": INTEGERS, "c": [[2**31, 1]]}),
     (ValueError, "^epilogue is 'tanh'; it is one of none, relu", {"epilogue": "tanh"}),
     (ValueError, "^activation is 'tanh'; it is one of none, relu", {"epilogue": rt.Epilogue("tanh")}),
+    (TypeError, "^activation is ", {"epilogue": rt.Epilogue(numpy.array(["relu", "relu"]))}),
+    (ValueError, "^clamp has a number beyond", {"epilogue": rt.Epilogue(clamp=(10**400, 1))}),
+    (ValueError, "^bias has numbers beyond", {"bias": [10**400, 1, 1]}),
     (TypeError, "^epilogue is a int", {"epilogue": 3}),
     (ValueError, r"^row_scale is \(3,\); it has to be \(2,\)", {"epilogue": rt.Epilogue(row_scale=numpy.ones(3, "float32"))}),
     (ValueError, r"^residual is \(2,\); it has to have", {"epilogue": rt.Epilogue(residual=numpy.ones(2, "float32"))}),

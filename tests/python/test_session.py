@@ -8,7 +8,8 @@ import threading
 import numpy
 import pytest
 import rooftile as rt
-from rooftile import _numpy_api
+from rooftile import _numpy_api, _plain
+from rooftile import session as session_module
 
 
 def test_guard_and_decision():
@@ -166,6 +167,75 @@ def test_a_session_is_freed_after_the_running_product(long_product):
     assert log[2:] == ["close", 0], "the short way"
 
 
+def test_closing_waits_while_a_thread_prepares_the_short_way(monkeypatch):
+    """What it prepared later would have the context that was freed."""
+    eye, entered, may_go_on, made = numpy.eye(2, dtype="float32"), threading.Event(), threading.Event(), []
+
+    def slow(numpy):
+        made.append(numpy)
+        entered.set()
+        may_go_on.wait()
+        return _numpy_api.empty_function(numpy)
+
+    monkeypatch.setattr(_plain, "empty_function", slow)
+    session = rt.Session(tier="host1")
+
+    def multiply():
+        try:
+            session.matmul(eye, eye)
+        except ValueError as error:
+            assert str(error) == "the session is closed"
+
+    threads = [threading.Thread(target=multiply), threading.Thread(target=multiply), threading.Thread(target=session.close)]
+    threads[0].start()
+    entered.wait()
+    for thread in threads[1:]:
+        thread.start()
+    threads[2].join(0.2)  # ends before this if it does not wait
+    assert not session.closed
+    may_go_on.set()
+    for thread in threads:
+        thread.join()
+    assert len(made) == 1 and not session._plain._known.context
+    with pytest.raises(ValueError, match="the session is closed"):
+        session.matmul(eye, eye)
+
+
+def test_a_signal_handler_may_close_the_session_whose_product_it_interrupts():
+    session, log, eye = rt.Session(), [], numpy.eye(2, dtype="float32")
+
+    class Interrupted(Watched):
+        def _product(self, function, *arguments):
+            session.close()
+            status = function(*arguments)
+            self.log.append("product")
+            return status
+
+    session._library = Interrupted(session._library, log)
+    assert (session.matmul(eye, eye, alpha=2) == 2 * eye).all()
+    assert log == ["product", "close"] and session.closed and not session._running
+
+
+def test_an_exception_of_a_signal_handler_leaves_no_running_product(monkeypatch):
+    class Gate:
+        def __enter__(self):
+            return self
+
+        def __exit__(self, *_):
+            if session._running:
+                raise KeyboardInterrupt
+
+    eye = numpy.eye(2, dtype="float32")
+    with rt.Session() as session:
+        session.plain()
+        monkeypatch.setattr(session_module, "_gate", Gate())
+        with pytest.raises(KeyboardInterrupt):
+            session.matmul(eye, eye, alpha=2)
+        assert not session._running
+        monkeypatch.undo()
+        assert (session.matmul(eye, eye, alpha=2) == 2 * eye).all()
+
+
 def test_what_owns_handles_is_neither_copied_nor_pickled():
     """A copy would free what the original uses."""
     session, w = rt.Session(), rt.Quantized(bytes(34), k=32, n=1, format="q8_0")
@@ -255,7 +325,7 @@ def test_the_short_way_leaves_what_it_does_not_know():
     fixed.flags.writeable = False
     with rt.Session(tier="host") as session:
         multiply = session.plain()
-        assert multiply(a, b, None) is not None
+        assert multiply(a, b, None) is not None and multiply() is multiply(a) is multiply(a, b) is multiply(a, b, None, None) is None
         left = [(v, v), (a, a), (v[:6][::-1], a), (a[:, ::2], b[:5]), (a, numpy.broadcast_to(b[:, :1], b.shape)), (a[None], b), (a[:0], b),
                 (a, b[:, :0]), (a[:, :0], b[:0]), (v[:0], b[:0]), (a.astype("float64"), b), (a, b.astype(">f4")), (a.view(Subclass), b),
                 (a.tolist(), b), (None, b), (a, 3), (v[0], b), (a[0, 0, ...], b), (bytes_apart, b), (a, memoryview(b))]
