@@ -151,7 +151,7 @@ class Session(NotCopied):
                  tier: Optional[str] = None, precision: Optional[str] = None, deterministic: bool = False,
                  log_untuned: bool = True) -> None:
         self._context = ctypes.c_void_p()
-        self._running: List[_Product] = []
+        self._running: Dict[_Product, None] = {}
         self._unclosed = ctypes.c_void_p()  # the context of a session that is closed in the middle of a product of its own thread
         options = _abi.Options(database_path=_path("database", database), device=_path("device", device),
                                tier=_abi.enumerator("tier", _abi.TIERS, tier),
@@ -170,13 +170,14 @@ class Session(NotCopied):
     @property
     def context(self) -> ctypes.c_void_p:
         """The handle of the C ABI. Errors: ValueError where the session is closed."""
-        if not self._context:
+        context = self._context
+        if not context:
             raise ValueError("the session is closed")
-        return self._context
+        return context
 
     def forget_threads(self) -> None:
         """In a forked child (for the package's own use)."""
-        self._running, self._plain, self._multiply, self.collected = [], None, leave, Collected()
+        self._running, self._plain, self._multiply, self.collected = {}, None, leave, Collected()
 
     def hold(self, until: float) -> None:
         """Lets no product begin, and waits for those of other threads, but no longer than until (for the package's own use)."""
@@ -213,6 +214,8 @@ class Session(NotCopied):
                 if self._plain is None:
                     self._plain = PlainProducts(self._library, self.context, numpy_module())
                     self._multiply = self._plain.multiply
+                    if self.closed:  # by a signal handler, meanwhile
+                        self._plain.stop()
         return self._multiply
 
     def _prepared(self, prepare: Callable[..., Any], *arguments: Any) -> Any:
@@ -231,23 +234,19 @@ class Session(NotCopied):
         product = _Product()
         try:
             with _gate:
+                self._running[product] = None  # first, so that a signal handler that closes leaves the context
                 context = self.context
-                self._running.append(product)
             call.begin()
             check_product(self._library, getattr(self._library, function)(context, *map(ctypes.addressof, arguments)))
         except BaseException:
             call.undo()
             raise
         finally:
-            self._end(product)
+            self._running.pop(product, None)  # no function of Python, at whose beginning a signal handler may raise an exception
+            if self._unclosed and not self._running:
+                context, self._unclosed = self._unclosed, ctypes.c_void_p()
+                self._library.rooftile_close(context)
         return call.finish()
-
-    def _end(self, product: _Product) -> None:
-        if product in self._running:  # A signal handler may have raised an exception before.
-            self._running.remove(product)
-        if not self._running and self._unclosed:
-            context, self._unclosed = self._unclosed, ctypes.c_void_p()
-            self._library.rooftile_close(context)
 
     @plain_first
     def matmul(self, a: Any, b: Any, out: Any = None, *, alpha: float = 1.0, beta: Optional[float] = None, c: Any = None,

@@ -1,6 +1,8 @@
 """Sessions, decisions and packed weights."""
 import copy
 import gc
+import linecache
+import os
 import pickle
 import sys
 import threading
@@ -9,7 +11,6 @@ import numpy
 import pytest
 import rooftile as rt
 from rooftile import _numpy_api, _plain
-from rooftile import session as session_module
 
 
 def test_guard_and_decision():
@@ -216,24 +217,46 @@ def test_a_signal_handler_may_close_the_session_whose_product_it_interrupts():
     assert log == ["product", "close"] and session.closed and not session._running
 
 
-def test_an_exception_of_a_signal_handler_leaves_no_running_product(monkeypatch):
-    class Gate:
-        def __enter__(self):
-            return self
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # raised in __del__
+@pytest.mark.parametrize("raises", [False, True])
+def test_a_signal_handler_may_close_the_session_or_raise_between_any_two_lines(raises):
+    eye, package = numpy.eye(2, dtype="float32"), os.path.dirname(rt.__file__)
+    for options in ({}, {"alpha": 1.0}):
+        step = 0
+        while True:
+            session, step, seen = rt.Session(tier="host1"), step + 1, 0
 
-        def __exit__(self, *_):
-            if session._running:
-                raise KeyboardInterrupt
+            def interrupt(frame, event, _):
+                nonlocal seen
+                # No handler runs before the line that takes the product out: nothing was called since the last one might have.
+                taken_out = "_running.pop(" in linecache.getline(frame.f_code.co_filename, frame.f_lineno)
+                if frame.f_code.co_filename.startswith(package) and event == "line" and not taken_out:
+                    seen += 1
+                    if seen == step:
+                        sys.settrace(None)
+                        if raises:
+                            raise KeyboardInterrupt
+                        session.close()
+                return interrupt
 
-    eye = numpy.eye(2, dtype="float32")
-    with rt.Session() as session:
-        session.plain()
-        monkeypatch.setattr(session_module, "_gate", Gate())
-        with pytest.raises(KeyboardInterrupt):
-            session.matmul(eye, eye, alpha=2)
-        assert not session._running
-        monkeypatch.undo()
-        assert (session.matmul(eye, eye, alpha=2) == 2 * eye).all()
+            sys.settrace(interrupt)
+            try:
+                assert (session.matmul(eye, eye, **options) == eye).all()
+            except ValueError as error:
+                assert not raises and str(error) == "the session is closed"
+            except KeyboardInterrupt:
+                assert raises
+            finally:
+                sys.settrace(None)
+            assert not session._running and not session._unclosed
+            if seen >= step and not raises:
+                assert session.closed
+                with pytest.raises(ValueError, match="the session is closed"):
+                    session.matmul(eye, eye)
+            session.close()
+            if seen < step:
+                break
+        assert step > 100
 
 
 def test_what_owns_handles_is_neither_copied_nor_pickled():
