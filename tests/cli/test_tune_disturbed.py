@@ -14,6 +14,7 @@ from tuned_device import OTHER_SIZES, SHORT, SIZES, count, start_search, wait_un
 
 # Debian's faketime; not its program of this name, which cannot change the date of a running program.
 FAKETIME = next(pathlib.Path("/usr/lib").glob("*/faketime/libfaketimeMT.so.1"))
+UNDER_WAY_S = 5  # At the end of a budget one compilation or certificate may be under way.
 
 
 def test_recalibration_is_not_part_of_the_budget(tuned):
@@ -43,7 +44,7 @@ def test_interrupted_calibration_stores_nothing(tuned):
 def test_small_budget_is_kept(tuned):
     start = time.monotonic()
     run = tuned.run("tune", *OTHER_SIZES, "--budget", "3s", code=SHORT)
-    assert time.monotonic() - start < 3 + 5  # One compilation or certificate may be under way.
+    assert time.monotonic() - start < 3 + UNDER_WAY_S
     assert "1 problem, " in run.stdout
 
 
@@ -72,10 +73,8 @@ def slowed_by_ten(rooftile):
 
 def test_a_device_that_slows_by_ten_costs_no_kernel_and_no_time(tuned):
     tune = start_search(tuned, budget="6s")
-    start = time.monotonic()
     with slowed_by_ten(tuned):
-        out, err = tune.communicate(timeout=60)
-    assert time.monotonic() - start < 6 + 10  # What is under way at the end takes ten times as long.
+        out, err = tune.communicate(timeout=6 + 10 * UNDER_WAY_S)
     assert tune.returncode == 0, out + err
     assert "130x67x259 nt" in out and "no certified kernel yet" not in out, out
     assert "black-listed" not in out + err
