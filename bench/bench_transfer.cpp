@@ -1,4 +1,4 @@
-// What a call costs besides its kernel: dispatches that do nothing, copies by size and path, and
+// Measures what a call takes without its kernel: empty dispatches, copies by size and path, and
 // whole calls beside the sum of their predicted parts. Calls run in turn: on the device with staged
 // operands, on the device with the predicted transfer paths (imported host memory among them), on
 // the host's BLAS, and on the dispatcher's choice.

@@ -60,7 +60,7 @@ struct Contestant {
   std::vector<double> sample_ns = {};
   double last_ns = 0;
   std::string skipped = {};
-  std::shared_ptr<double> pack_ns = {};  // Of a kernel's last run.
+  std::shared_ptr<double> pack_ns = {};  // A kernel's packing in its last run.
 };
 
 /// The last run of a kernel, which a whole call with it asks for.
@@ -69,7 +69,7 @@ struct KernelRun {
   std::string why_not = {};
 };
 
-/// Of a kernel beside the baselines that ran.
+/// The speed of a kernel over each baseline that ran.
 std::vector<BaselineRatio> ratios_of(const Contestant& kernel, const std::vector<Contestant>& all,
                                      const std::vector<std::unique_ptr<Baseline>>& baselines) {
   std::vector<BaselineRatio> ratios;

@@ -28,15 +28,15 @@ struct ContestSetting {
 /// Name as in the CSV: "openblas", "openblas1", "auto", "tuned", "default", "naive" are whole calls
 /// on host pointers; "tuned_kernel", "default_kernel", "naive_kernel" are kernel times by the
 /// device's clock, without packing; "tuned_kernel_f16" is one of other types, "kernel_1" the first
-/// of ContestSetting::kernels. "cublas" and "clblast" are the library's time by its device's clock,
-/// including everything that it does besides.
+/// of ContestSetting::kernels. "cublas" and "clblast" are all that the library does in a call, by
+/// its device's clock.
 struct ContestantResult {
   std::string name;
   std::optional<Summary> time;             // Time of the whole batch; empty when it was skipped.
   std::string skipped;                     // Reason why it was skipped.
   std::string detail;                      // Kernel, or the tier that auto chose.
-  double pack_ns = 0;                      // Of a kernel: packing besides; 0: it packs nothing.
-  std::vector<BaselineRatio> ratios = {};  // Of the tuned kernel and further ones that ran.
+  double pack_ns = 0;                      // A kernel's packing, which `time` lacks; 0: none.
+  std::vector<BaselineRatio> ratios = {};  // tuned_kernel and kernel_N over the baselines.
 };
 
 struct ContestResult {
