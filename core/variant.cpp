@@ -46,7 +46,15 @@ struct Names<Scope> {
 };
 template <>
 struct Names<Edge> {
-  static constexpr std::array<std::string_view, 2> kText = {"exact", "masked"};
+  static constexpr std::array<std::string_view, 3> kText = {"exact", "masked", "apart"};
+};
+template <>
+struct Names<Prefetch> {
+  static constexpr std::array<std::string_view, 2> kText = {"none", "ahead"};
+};
+template <>
+struct Names<StoreMap> {
+  static constexpr std::array<std::string_view, 2> kText = {"plain", "permuted"};
 };
 template <>
 struct Names<Optimization> {
@@ -58,6 +66,7 @@ struct Field {
   std::string values;  // for people
   std::function<std::string(const Variant&)> get;
   std::function<void(Variant&, std::string_view)> set;
+  bool younger = false;  // than stored results: to_string() leaves its default out
 };
 
 Field number(std::string_view name, int Variant::*member) {
@@ -92,6 +101,11 @@ Field choice(std::string_view name, Enum Variant::*member) {
           }};
 }
 
+Field younger(Field field) {
+  field.younger = true;
+  return field;
+}
+
 const std::vector<Field>& fields() {
   static const std::vector<Field> table = {
       choice("family", &Variant::family),
@@ -124,6 +138,8 @@ const std::vector<Field>& fields() {
       choice("edge", &Variant::edge),
       number("subgroup_size", &Variant::subgroup_size),
       choice("optimization", &Variant::optimization),
+      younger(choice("prefetch", &Variant::prefetch)),
+      younger(choice("store_map", &Variant::store_map)),
   };
   return table;
 }
@@ -161,8 +177,11 @@ std::vector<std::string> parameter_names() {
 
 std::string to_string(const Variant& v) {
   std::string text;
-  for (const auto& [parameter, value] : parameters(v))
-    text += fmt::format("{}{}={}", text.empty() ? "" : " ", parameter, value);
+  for (const Field& field : fields()) {
+    const std::string value = field.get(v);
+    if (field.younger && value == field.get({})) continue;
+    text += fmt::format("{}{}={}", text.empty() ? "" : " ", field.name, value);
+  }
   return text;
 }
 
@@ -213,11 +232,13 @@ std::string short_name(const Variant& v) {
     text +=
         fmt::format(" split {}{}", v.split_k, v.reduction == Reduction::kAtomic ? " atomic" : "");
   if (v.stages > 1) text += fmt::format(" {} stages", v.stages);
-  if (v.edge == Edge::kExact) text += " exact";
+  if (v.edge != Edge::kMasked) text += fmt::format(" {}", word(v.edge));
   const bool is_staged = v.family == Family::kTiled || matrix;
   if (v.stage != Stage::kNone && (!is_staged || v.stage == Stage::kStored))
     text += fmt::format(" stage={}", word(v.stage));
   if (v.shared_pad > 0) text += fmt::format(" shared_pad={}", v.shared_pad);
+  if (v.prefetch != Prefetch::kNone) text += fmt::format(" prefetch={}", word(v.prefetch));
+  if (v.store_map != StoreMap::kPlain) text += fmt::format(" store_map={}", word(v.store_map));
   if (v.raster != Raster::kRow) text += fmt::format(" raster={}", word(v.raster));
   if (v.optimization != Optimization::kZero)
     text += fmt::format(" optimization={}", word(v.optimization));

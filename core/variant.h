@@ -23,14 +23,21 @@ enum class Family : std::uint8_t {
 /// directly into a matrix unit's fragments (matrix).
 enum class LoadPath : std::uint8_t { kBuffer, kTexel, kDirect };
 /// How the lanes of a kernel share A, or share their sums (vector). Stored (matrix): in shared
-/// memory, but in the order in which operands are stored, not along k. Then the next tile is
-/// fetched before the present one is multiplied even with one stage, and sums that only have to be
-/// narrowed to f16 go to C from the matrix unit (narrows_fragments).
+/// memory, but in the order in which operands are stored, not along k. Then sums that only have to
+/// be narrowed to f16 go to C from the matrix unit (narrows_fragments).
 enum class Stage : std::uint8_t { kNone, kShared, kSubgroup, kStored };
 /// The order of workgroups: n fastest, m fastest, or through groups of 4, 8 or 16 rows of tiles.
 enum class Raster : std::uint8_t { kRow, kColumn, kGrouped4, kGrouped8, kGrouped16 };
 /// With exact edges all sizes are multiples of the tile, and the kernel has no bounds checks.
-enum class Edge : std::uint8_t { kExact, kMasked };
+/// Apart: tiles that lie inside of C have a kernel without the checks of C in a dispatch of their
+/// own, and the masked kernel computes the others.
+enum class Edge : std::uint8_t { kExact, kMasked, kApart };
+/// Whether a kernel with one tile in shared memory fetches the next tile into registers before it
+/// multiplies the present one, so that the loads have that long.
+enum class Prefetch : std::uint8_t { kNone, kAhead };
+/// Which rows of a tile along k neighbouring invocations store to shared memory. Permuted: rows
+/// that lie in different banks (store_rows).
+enum class StoreMap : std::uint8_t { kPlain, kPermuted };
 /// How split-K adds its partial sums. Ordered: each lies apart and a second kernel adds them in a
 /// fixed order, so that results repeat bit by bit. Atomic: kernels add to one set of sums as they
 /// finish, which needs less memory.
@@ -61,7 +68,8 @@ struct Variant {
   int vector_width_a = 1, vector_width_b = 1;
   LoadPath load_path_a = LoadPath::kBuffer, load_path_b = LoadPath::kBuffer;
   Stage stage = Stage::kNone;
-  // Shared-memory tiles in flight: 1, or 2 with register prefetch (tiled, matrix).
+  // Tiles in shared memory: 1, or 2, with which the next tile is always fetched ahead (tiled,
+  // matrix).
   int stages = 1;
   // Elements that pad a row of a shared tile against bank conflicts (tiled, matrix).
   int shared_pad = 0;
@@ -77,6 +85,8 @@ struct Variant {
   Edge edge = Edge::kMasked;
   int subgroup_size = 0;  // lanes that the kernel is built for; 0: any number
   Optimization optimization = Optimization::kZero;
+  Prefetch prefetch = Prefetch::kNone;    // with one stage (tiled, matrix)
+  StoreMap store_map = StoreMap::kPlain;  // of tiles along k (matrix)
 
   bool operator==(const Variant&) const = default;
 };
@@ -93,7 +103,9 @@ std::vector<std::string> parameter_names();
 /// kInvalidArgument for an unknown name.
 std::string parameter_values(std::string_view parameter);
 
-/// Every parameter as text, "family=tiled tile_m=64 ...", so that parse_variant(to_string(v)) == v.
+/// Parameters as text, "family=tiled tile_m=64 ...", so that parse_variant(to_string(v)) == v.
+/// A parameter that is younger than stored results is left out where it has its default: the texts
+/// of kernels without it, and so their hashes and results, stay as they are.
 std::string to_string(const Variant& v);
 /// Reads such a text; parameters that are left out keep their defaults.
 Variant parse_variant(std::string_view text);

@@ -65,8 +65,6 @@ int most_live_values(const Variant& v) {
                                     : kMostLiveRegister;
 }
 
-constexpr int kMostSlices = 256;
-
 // Each element of a fragment takes a register of some lane: 128 sums leave room for fragments of A
 // and B in NVIDIA's 255 registers, and kernels with more spilled there.
 constexpr int kMostSumsMatrix = 128;
@@ -264,6 +262,23 @@ constexpr std::array kDeviceRules = {
                [](const Variant& v, const Limits&) {
                  return !(is(v, Family::kNaive) || is(v, Family::kVector)) ||
                         v.edge == Edge::kMasked;
+               }},
+    DeviceRule{"edge apart is for matrix of subgroup scope: no other kernel has a path for partial "
+               "tiles that costs the others",
+               [](const Variant& v, const Limits&) {
+                 return v.edge != Edge::kApart ||
+                        (is(v, Family::kMatrix) && v.scope == Scope::kSubgroup);
+               }},
+    DeviceRule{"prefetch ahead is for tiled and matrix with one tile in shared memory; with two "
+               "stages it always is",
+               [](const Variant& v, const Limits&) {
+                 return v.prefetch == Prefetch::kNone ||
+                        (nests_k_loop(v) && uses_shared_memory(v) && v.stages == 1);
+               }},
+    DeviceRule{"store_map permuted is for matrix with tiles in shared memory",
+               [](const Variant& v, const Limits&) {
+                 return v.store_map == StoreMap::kPlain ||
+                        (is(v, Family::kMatrix) && uses_shared_memory(v));
                }},
     DeviceRule{"only register, broadcast and matrix read packed operands",
                [](const Variant& v, const Limits&) {

@@ -75,11 +75,6 @@ void add_words(Defines& defines, std::string_view width_name, std::string_view t
   defines.emplace_back(type_name, width == 1 ? "uint" : fmt::format("uvec{}", width));
 }
 
-/// Words of two float16 values that a load of a quantised B becomes.
-int halves_of_load(const Types& t) {
-  return (has_block_format(t) ? kMatrixQuad : values_per_word(t)) / 2;
-}
-
 MatrixShape matrix_shape(const Variant& v, const Signature& s) {
   return {v.matrix_m, v.matrix_n, v.matrix_k, s.types.a, sum_type(s.types)};
 }
@@ -100,11 +95,15 @@ void add_matrix(Defines& defines, const Variant& v, const Signature& s) {
     add(defines, "SHARED_PAD", v.shared_pad);
     add(defines, "UNROLL_K", v.unroll_k);
     add_words(defines, "SHARED_WORDS", "SHARED_VECTOR", shared_words(v, s.types));
+    const StoreRows a = store_rows_a(v, s), b = store_rows_b(v, s);
+    add(defines, "STORE_ROWS_A", a.together);
+    add(defines, "STORE_STEP_A", a.step);
+    add(defines, "STORE_ROWS_B", b.together);
+    add(defines, "STORE_STEP_B", b.step);
   }
   add_words(defines, "VECTOR_WIDTH_A", "VECTOR_A", v.vector_width_a);
   // A word of quantised values becomes one vector of float16 pairs.
-  add_words(defines, "VECTOR_WIDTH_B", "VECTOR_B",
-            reads_quantized(v, s) ? halves_of_load(s.types) : v.vector_width_b);
+  add_words(defines, "VECTOR_WIDTH_B", "VECTOR_B", store_width_b(v, s));
   add_vectors_c(defines, v, s);
 }
 
@@ -236,18 +235,14 @@ void choose_tensors(Includes& includes, const Variant& v, const Signature& s) {
 std::string_view matrix_loop_file(const Variant& v) {
   if (!uses_shared_memory(v)) return "matrix/loop_0.glsl";
   if (v.stages == 2) return "matrix/loop_2.glsl";
-  if (v.stage == Stage::kStored) return "matrix/loop_1_ahead.glsl";
+  if (v.prefetch == Prefetch::kAhead) return "matrix/loop_1_ahead.glsl";
   return peels_last_tile(v) ? "matrix/loop_1_peeled.glsl" : "matrix/loop_1.glsl";
 }
 
-/// The file with which fragments of sums are stored to C: where it has their type of 32 bits, no
-/// epilogue, and is not added to, and with stage=stored where they only have to be narrowed.
+/// The file with which fragments of sums are stored to C.
 std::string_view fragment_store_file(const Variant& v, const Signature& s) {
   if (narrows_fragments(v, s)) return "matrix/store_direct_narrow.glsl";
-  return s.types.c == sum_type(s.types) && bytes_of(s.types.c) == kElementBytes &&
-                 !any(s.epilogue) && v.reduction == Reduction::kOrdered
-             ? "matrix/store_direct.glsl"
-             : "matrix/store_direct_none.glsl";
+  return stores_fragments(v, s) ? "matrix/store_direct.glsl" : "matrix/store_direct_none.glsl";
 }
 
 Includes matrix_includes(const Variant& v, const Signature& s) {
@@ -322,7 +317,9 @@ Includes gemm_includes(const Variant& v, const Signature& s) {
          has_subgroup_tiles(v) ? "tile/lanes_subgroup.glsl"
          : lanes_in_blocks(v)  ? "tile/lanes_blocked.glsl"
                                : "tile/lanes_plain.glsl");
-  choose(includes, {"tile/loop_1.glsl"}, fmt::format("tile/loop_{}.glsl", v.stages));
+  choose(includes, {"tile/loop_1.glsl"},
+         v.prefetch == Prefetch::kAhead ? "tile/loop_1_ahead.glsl"
+                                        : fmt::format("tile/loop_{}.glsl", v.stages));
   return includes;
 }
 
@@ -449,22 +446,18 @@ std::string gemm_template(const Variant& v) {
                      name(v.family == Family::kBatchedSmall ? Family::kRegister : v.family));
 }
 
-}  // namespace
+/// The tiles of C that a kernel computes.
+enum class Tiles { kAny, kInside };
 
-std::string shader_hash(std::string_view kernel, std::string_view glsl, Optimization optimization) {
-  return hash_hex(fmt::format("{}\n{}\n{} {}", kernel, without_comments(glsl), kGeneratorVersion,
-                              static_cast<int>(optimization)));
-}
-
-Shader emit_gemm(const Variant& v, const Signature& signature, Dialect dialect) {
-  // A kernel with split-K writes plain partial sums; the reduce kernel applies the epilogue.
-  Signature s = signature;
-  if (v.split_k > 1) {
-    s.epilogue = {};
-    s.types.c = part_type(s.types);
-  }
+Shader gemm_shader(const Variant& v, const Signature& signature, Tiles tiles, Dialect dialect) {
+  const Signature s = gemm_signature(v, signature);
   Defines defines = gemm_defines(v, s);
   Includes includes = gemm_includes(v, s);
+  std::vector<std::string> comment = gemm_comment(v, signature);
+  if (tiles == Tiles::kInside) {
+    includes["matrix/store.glsl"] = "matrix/store_inside.glsl";
+    comment.insert(comment.end() - 1, "For tiles that lie inside of C, with alpha 1 and beta 0.");
+  }
   if (v.family == Family::kMatrix) describe_matrix(defines, includes, matrix_shape(v, s));
   if (v.reduction == Reduction::kAtomic) {
     add(defines, "ATOMIC_SPLIT_K", 1);
@@ -486,15 +479,35 @@ Shader emit_gemm(const Variant& v, const Signature& signature, Dialect dialect) 
   }
   fuse(s.epilogue, defines, includes, interface);
   if (s.grouped) group(s.epilogue, defines, includes, interface);
-  std::string glsl =
-      expand_for(dialect, gemm_template(v), gemm_comment(v, signature), defines,
-                 std::move(includes), interface.bindings.size(), steps_of_workgroup(v));
+  std::string glsl = expand_for(dialect, gemm_template(v), comment, defines, std::move(includes),
+                                interface.bindings.size(), steps_of_workgroup(v));
   Shader shader =
       finish(fmt::format("{} {}", to_string(v), to_string(signature)), std::move(glsl),
              std::move(interface), dialect == Dialect::kWeb ? Optimization::kZero : v.optimization);
   shader.matrix_units = v.family == Family::kMatrix;
   shader.tensor_addressing = has_workgroup_scope(v);
   return shader;
+}
+
+}  // namespace
+
+std::string shader_hash(std::string_view kernel, std::string_view glsl, Optimization optimization) {
+  return hash_hex(fmt::format("{}\n{}\n{} {}", kernel, without_comments(glsl), kGeneratorVersion,
+                              static_cast<int>(optimization)));
+}
+
+Shader emit_gemm(const Variant& v, const Signature& signature, Dialect dialect) {
+  Shader shader = gemm_shader(v, signature, Tiles::kAny, dialect);
+  // The hash is that of everything that computes sums.
+  if (v.edge == Edge::kApart) shader.hash = hash_hex(shader.hash + emit_inside(v, signature).hash);
+  return shader;
+}
+
+Shader emit_inside(const Variant& v, const Signature& signature) {
+  if (v.edge != Edge::kApart)
+    fail(ErrorCode::kInvalidArgument,
+         "'{}' has no kernel for the tiles inside of C, since edge is not apart", short_name(v));
+  return gemm_shader(v, signature, Tiles::kInside, Dialect::kVulkan);
 }
 
 Shader emit_pack(const Variant& v, const Signature& s, Operand operand, Dialect dialect) {

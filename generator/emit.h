@@ -41,6 +41,11 @@ std::string shader_hash(std::string_view kernel, std::string_view glsl, Optimiza
 /// binding is the first one behind `interface.bindings`; spirv-opt is not used (optimization zero).
 Shader emit_gemm(const Variant& v, const Signature& s, Dialect dialect = Dialect::kVulkan);
 
+/// With edge=apart: the kernel of tiles that lie inside of C, for alpha 1 and beta 0 and for a C
+/// whose offset, ld and stride are multiples of fragment_vector() (generator/layout.h). Its
+/// interface is that of emit_gemm(), which computes all other tiles and whose hash covers both.
+Shader emit_inside(const Variant& v, const Signature& s);
+
 /// Bindings: 0 is the stored operand, 1 the packed one; scales and zero points follow as for
 /// emit_gemm(), and the GroupTiles for A of a grouped problem. Push constants: PackPushConstants.
 Shader emit_pack(const Variant& v, const Signature& s, Operand operand,

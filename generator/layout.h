@@ -19,6 +19,7 @@ inline constexpr int kPackLocalSize = 64;
 inline constexpr int kReduceLocalSize = 64;
 inline constexpr int kGroupTilesLocalSize = 64;
 inline constexpr int kLargestTile = 1024;  // of any tile or register size
+inline constexpr int kMostSlices = 256;    // of k, with split-K
 inline constexpr int kElementBytes = 4;
 inline constexpr int kWidestLoadBytes = 16;  // of any kernel from a buffer
 inline constexpr int kTexelElements = 4;  // of RGBA32; also of the vectors that pack kernels write
@@ -122,6 +123,14 @@ inline bool may_divide_k(const Variant& v, const Signature& compiled) {
   return v.split_k == 1 && v.reduction == Reduction::kOrdered && !compiled.grouped &&
          !any(compiled.epilogue) && !reads_quantized(v, compiled) &&
          compiled.types.c == sum_type(compiled.types) && bytes_of(compiled.types.c) == 4;
+}
+/// What the gemm kernel itself is compiled for: with split-K it writes plain partial sums, and the
+/// reduce kernel applies the epilogue.
+inline Signature gemm_signature(const Variant& v, Signature s) {
+  if (v.split_k == 1) return s;
+  s.epilogue = {};
+  s.types.c = part_type(s.types);
+  return s;
 }
 inline bool loops_over_columns(const Variant& v, const Signature& s) {
   return reads_quantized(v, s) && may_loop_over_columns(v);
@@ -282,10 +291,55 @@ inline bool narrows_fragments(const Variant& v, const Signature& s) {
          v.matrix_n % 8 == 0;
 }
 
+/// Whether a matrix kernel stores fragments of sums to C (where alpha is 1, beta 0 and the tile
+/// lies inside of C): they have C's type of 32 bits, or only have to be narrowed.
+inline bool stores_fragments(const Variant& v, const Signature& s) {
+  const Signature kernel = gemm_signature(v, s);
+  return narrows_fragments(v, s) ||
+         (kernel.types.c == sum_type(kernel.types) && bytes_of(kernel.types.c) == kElementBytes &&
+          !any(kernel.epilogue) && v.reduction == Reduction::kOrdered);
+}
+/// Elements of C in the vectors with which it stores fragments.
+inline int fragment_vector(const Variant& v, const Signature& s) {
+  return narrows_fragments(v, s) ? 8 : 4;
+}
+
 /// Words in the vectors of a matrix kernel's tiles in shared memory: 16 bytes, or a fragment's row
 /// of matrix_k elements if shorter.
 inline int shared_words(const Variant& v, const Types& t) {
   return std::clamp(v.matrix_k / elements_per_word(v, t), 1, 4);
+}
+
+/// The rows of a matrix kernel's tile along k that neighbouring invocations store in one access of
+/// 128 bytes: so many, of which each lies `step` rows behind the one before.
+struct StoreRows {
+  int together = 1, step = 1;
+};
+/// Those of an operand with `rows` rows, of which a load takes `width` words. Permuted rows use all
+/// banks of shared memory, as far as its 32 words of 4 bytes are NVIDIA's, AMD's and Intel's.
+inline StoreRows store_rows(const Variant& v, const Types& t, int width, int rows) {
+  constexpr int kBankWords = 32;
+  const int vector = width * elements_per_word(v, t), loads = v.tile_k / vector,
+            vectors = kBankWords / width;
+  if (v.store_map == StoreMap::kPlain || width != shared_words(v, t) || loads == 0 ||
+      vectors % loads != 0)
+    return {};
+  const StoreRows permuted = {.together = vectors / loads,
+                              .step = loads / std::gcd(loads, (v.tile_k + v.shared_pad) / vector)};
+  return rows % (permuted.together * permuted.step) == 0 ? permuted : StoreRows();
+}
+/// Words in a vector of B's tile: of a quantised B the float16 values that a load becomes.
+inline int store_width_b(const Variant& v, const Signature& s) {
+  if (!reads_quantized(v, s)) return v.vector_width_b;
+  return (has_block_format(s.types) ? kMatrixQuad : values_per_word(s.types)) / 2;
+}
+inline StoreRows store_rows_a(const Variant& v, const Signature& s) {
+  const bool along_k = staged_a(v) && s.trans_a == Transpose::kNo;
+  return along_k ? store_rows(v, s.types, v.vector_width_a, v.tile_m) : StoreRows();
+}
+inline StoreRows store_rows_b(const Variant& v, const Signature& s) {
+  const bool along_k = staged_b(v) && s.trans_b == Transpose::kYes;
+  return along_k ? store_rows(v, s.types, store_width_b(v, s), v.tile_n) : StoreRows();
 }
 
 /// Whether a matrix kernel with one tile in shared memory has a copy of its code for the last tile

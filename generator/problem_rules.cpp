@@ -168,7 +168,7 @@ constexpr std::array kProblemRules = {
     ProblemRule{"edge exact needs m, n and k in multiples of tile_m, tile_n and unroll_k (tile_k "
                 "for tiled and matrix)",
                 [](const Case& c) {
-                  return c.v.edge == Edge::kMasked ||
+                  return c.v.edge != Edge::kExact ||
                          (c.p.m % c.v.tile_m == 0 && c.p.n % c.v.tile_n == 0 &&
                           c.p.k % (k_step(c.v) * c.v.dot) == 0);
                 }},

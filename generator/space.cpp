@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <span>
 #include <string>
 #include <unordered_set>
 
+#include "generator/layout.h"
 #include "generator/rules.h"
 
 namespace rooftile {
@@ -99,6 +101,23 @@ std::vector<Variant> legal_variants(const DeviceLimits& limits) {
   Collector collector(limits);
   for (const FamilySpace& space : space_tables()) collector.add(space);
   return collector.take();
+}
+
+std::vector<int> splits_for(const Variant& v, const Problem& p, double compute_units) {
+  constexpr int kLeastTrips = 4;  // of a part: below, its start and its sums cost as much
+  const std::int64_t tiles = divide_up(p.m, v.tile_m) * divide_up(p.n, v.tile_n) *
+                             divide_up(std::max<std::int64_t>(p.batch, 1), v.tile_batch);
+  const std::int64_t most =
+      std::min<std::int64_t>(kMostSlices, kernel_depth(v, p.k) / (kLeastTrips * k_step(v)));
+  std::vector<int> splits;
+  for (const int waves : {1, 2, 4}) {
+    const double parts =
+        std::round(compute_units * waves / static_cast<double>(std::max<std::int64_t>(tiles, 1)));
+    if (parts < 2 || parts > static_cast<double>(most)) continue;
+    if (splits.empty() || splits.back() != static_cast<int>(parts))
+      splits.push_back(static_cast<int>(parts));
+  }
+  return splits;
 }
 
 // It has 64 invocations, and Vulkan guarantees 128.

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "core/device_profile.h"
+#include "core/problem.h"
 #include "core/variant.h"
 
 namespace rooftile {
@@ -29,6 +30,9 @@ struct FamilySpace {
 const std::vector<FamilySpace>& space_tables();
 /// All variants that are legal on a device, none twice. Equal limits give the same order.
 std::vector<Variant> legal_variants(const DeviceLimits& limits);
+/// Numbers of parts of k, beside those of the tables, with which this kernel's workgroups fill the
+/// device's compute units once, twice and four times. Empty where the tiles of C do, or k is short.
+std::vector<int> splits_for(const Variant& v, const Problem& p, double compute_units);
 /// The last entry of every ranked list. It is legal for every device, and
 /// on drivers without a limit on loop trips for every problem whose operands it can bind and
 /// address (storage buffer range, 32-bit element addresses).

@@ -29,11 +29,11 @@ struct Table {
 
 // The order in which points are enumerated: the values of the first parameter change slowest.
 constexpr std::string_view kOrder[] = {
-    "scope",         "tile_m",         "tile_n",         "tile_k",      "reg_m",       "reg_n",
-    "subgroup_m",    "subgroup_n",     "unroll_k",       "dot",         "split_k",     "reduction",
-    "tile_batch",    "vector_width_a", "vector_width_b", "load_path_a", "load_path_b", "stage",
-    "stages",        "shared_pad",     "packed_a",       "packed_b",    "raster",      "edge",
-    "subgroup_size", "optimization"};
+    "scope",      "tile_m",         "tile_n",         "tile_k",      "reg_m",       "reg_n",
+    "subgroup_m", "subgroup_n",     "unroll_k",       "dot",         "split_k",     "reduction",
+    "tile_batch", "vector_width_a", "vector_width_b", "load_path_a", "load_path_b", "stage",
+    "stages",     "shared_pad",     "prefetch",       "store_map",   "packed_a",    "packed_b",
+    "raster",     "edge",           "subgroup_size",  "optimization"};
 
 constexpr Base kNaive = {Family::kNaive, "tile_m=4,8,16 tile_n=8,16,32"};
 
@@ -186,7 +186,12 @@ constexpr Table kTables[] = {
      "tile=64,128,256 tile_k=32,64 unroll_k=32 stages=1,2"},
     {kMatrix, "matrix units, tiles in the order of the operands, fetched ahead", 32, 512,
      "tile=64,128,256 tile_k=32,64 unroll_k=32,64 stage=stored stages=1 shared_pad=8 "
-     "raster=row,grouped8"},
+     "prefetch=ahead raster=row,grouped8"},
+    {kMatrix, "matrix units, the same with a kernel for the tiles inside of C", 32, 512,
+     "tile=128,256 subgroup=64 unroll_k=32 stage=stored stages=1 shared_pad=8 prefetch=ahead "
+     "store_map=plain,permuted edge=apart"},
+    {kMatrix, "matrix units, one tile, fetched ahead", 32, 512,
+     "tile=64,128 tile_k=32,64 unroll_k=32,64 stages=1 prefetch=ahead"},
     {kMatrix, "matrix units, small problems and small units", 32, 512,
      "tile=32,64,128 tile_k=16,32 subgroup=16,32 stages=1,2 shared_pad=0,8"},
     {kMatrix, "matrix units, rows of tiles in groups: the gain from cache reuse", 32, 512,

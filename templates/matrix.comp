@@ -48,6 +48,14 @@
 #define SHARED_WORDS 4
 #define SHARED_VECTOR uvec4
 #endif
+#ifndef STORE_ROWS_A
+#define STORE_ROWS_A 1
+#define STORE_STEP_A 1
+#endif
+#ifndef STORE_ROWS_B
+#define STORE_ROWS_B 1
+#define STORE_STEP_B 1
+#endif
 #ifndef VECTOR_WIDTH_C
 #define VECTOR_WIDTH_C 4
 #define VECTOR_C vec4

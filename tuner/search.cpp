@@ -38,6 +38,8 @@ constexpr double kOneRoundNs = 100e6;
 // Where everything is measured, few candidates are cut and many are finalists.
 constexpr std::string_view kExhaustive = "exhaustive";
 constexpr double kExhaustiveCutRatio = 100;
+// Every table of the space with split-K has it: the kernels for which others are proposed.
+constexpr int kSplitOfEveryTable = 4;
 
 /// Returns the candidates with the smallest hashes, so that the samples of any two spaces agree on
 /// their common candidates.
@@ -78,7 +80,14 @@ void Search::collect_candidates() {
     return !illegal_reason(v, context_.device.limits, staged, placement).has_value();
   };
   std::vector<Variant> space;
-  std::ranges::copy_if(context_.space, std::back_inserter(space), legal);
+  for (Variant v : context_.space) {
+    if (legal(v)) space.push_back(v);
+    if (v.split_k != kSplitOfEveryTable) continue;
+    for (const int split : splits_for(v, problem_, context_.rates.compute_units)) {
+      v.split_k = split;
+      if (legal(v)) space.push_back(v);
+    }
+  }
   std::optional<Variant> fastest;  // By the model, of the whole space.
   if (const std::size_t most = context_.options.candidates; most > 0 && space.size() > most) {
     fastest = *std::ranges::min_element(space, {}, [&](const Variant& v) {

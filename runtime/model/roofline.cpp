@@ -70,11 +70,12 @@ double busiest_unit_ns(const Problem& p, const Variant& v, const DeviceRates& ra
 }
 
 /// Latency of the launch and, where a unit has too few workgroups to hide them, of dependent loads:
-/// a tile is fetched when the last one has been used, unless two are in flight.
+/// a tile is fetched when the last one has been used, unless it is fetched ahead.
 double latency_ns(const Problem& p, const Variant& v, const Waves& w, const DeviceRates& rates) {
   constexpr double kEnoughToHide = 4;  // Workgroups per unit, from NVIDIA's performance background.
   double loads = 1;
-  if (uses_shared_memory(v) && v.stages == 1 && v.family != Family::kVector)
+  if (uses_shared_memory(v) && v.stages == 1 && v.prefetch == Prefetch::kNone &&
+      v.family != Family::kVector)
     loads = std::ceil(k_slices(p, v).depth / elements_of_trip(v));
   const bool hidden = w.workgroups >= kEnoughToHide * rates.compute_units || p.k == 0;
   return rates.dispatch_ns + (hidden ? 0 : w.waves * loads * rates.load_latency_ns);

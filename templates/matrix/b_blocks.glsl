@@ -6,6 +6,7 @@
 const uint B_QUADS = TILE_K / 4;  // in a column of the tile
 const uint B_LOADS = TILE_N * B_QUADS;
 const uint B_LOADS_PER_INVOCATION = (B_LOADS + LOCAL_SIZE - 1) / LOCAL_SIZE;
+#define position_b(l) row_position(l, B_LOADS, B_QUADS, STORE_ROWS_B, STORE_STEP_B)
 shared SHARED_VECTOR b_tile[STAGES][TILE_N * SHARED_STRIDE];
 uint b_next[B_LOADS_PER_INVOCATION];
 vec2 b_scale[B_LOADS_PER_INVOCATION];
@@ -15,7 +16,7 @@ uint b_tile_start;                   // first step of the next tile
 void begin_tiles_b(uint column0) {
   b_tile_start = offset_b % ldb;
   [[unroll]] for (uint l = 0; l < B_LOADS_PER_INVOCATION; ++l) {
-    const uint column = clamp_index(column0 + load_position(l, B_LOADS, B_QUADS).x, n - 1);
+    const uint column = clamp_index(column0 + position_b(l).x, n - 1);
     b_row[l] = (offset_b / ldb + column) * (ldb / BLOCK) * BLOCK_BYTES;
   }
 }
@@ -26,7 +27,7 @@ void fetch_values_b(uint l, uint step) {
   b_scale[l] = group_scale(b_row[l], block, group, 0);
 }
 
-uint step_of_b(uint l) { return load_position(l, B_LOADS, B_QUADS).y * 4; }
+uint step_of_b(uint l) { return position_b(l).y * 4; }
 
 void fetch_tile_b() {
   [[unroll]] for (uint l = 0; l < B_LOADS_PER_INVOCATION; ++l)
@@ -52,7 +53,7 @@ VECTOR_B dequantized(uint values, vec2 scale) {
 void put_tile_b(uint stage) {
   [[unroll]] for (uint l = 0; l < B_LOADS_PER_INVOCATION; ++l) {
     if (!has_load(l, B_LOADS)) break;
-    const uvec2 at = load_position(l, B_LOADS, B_QUADS);
+    const uvec2 at = position_b(l);
     const VECTOR_B halves = dequantized(b_next[l], b_scale[l]);
 #if VECTOR_WIDTH_B == SHARED_WORDS
     put_shared(b_tile[stage][at.x * SHARED_STRIDE + at.y], halves);

@@ -7,6 +7,7 @@
 const uint B_WORDS = TILE_K / VALUES_PER_WORD;  // in a column of the tile
 const uint B_LOADS = TILE_N * B_WORDS;
 const uint B_LOADS_PER_INVOCATION = (B_LOADS + LOCAL_SIZE - 1) / LOCAL_SIZE;
+#define position_b(l) row_position(l, B_LOADS, B_WORDS, STORE_ROWS_B, STORE_STEP_B)
 shared SHARED_VECTOR b_tile[STAGES][TILE_N * SHARED_STRIDE];
 uint b_next[B_LOADS_PER_INVOCATION];
 float b_scale[B_LOADS_PER_INVOCATION], b_zero_point[B_LOADS_PER_INVOCATION];
@@ -16,7 +17,7 @@ uint b_tile_start;                      // first step of the next tile
 void begin_tiles_b(uint column0) {
   b_tile_start = offset_b % ldb;
   [[unroll]] for (uint l = 0; l < B_LOADS_PER_INVOCATION; ++l)
-    b_column[l] = offset_b / ldb + clamp_index(column0 + load_position(l, B_LOADS, B_WORDS).x, n - 1);
+    b_column[l] = offset_b / ldb + clamp_index(column0 + position_b(l).x, n - 1);
 }
 
 // The word with a step of the buffer of load l's column, and the scale and zero point of its block.
@@ -27,7 +28,7 @@ void fetch_word_b(uint l, uint step) {
   b_zero_point[l] = zero_point_of(b_column[l], step / QUANT_BLOCK, ldb / QUANT_BLOCK);
 }
 
-uint step_of_b(uint l) { return load_position(l, B_LOADS, B_WORDS).y * VALUES_PER_WORD; }
+uint step_of_b(uint l) { return position_b(l).y * VALUES_PER_WORD; }
 
 void fetch_tile_b() {
   [[unroll]] for (uint l = 0; l < B_LOADS_PER_INVOCATION; ++l)
@@ -45,7 +46,7 @@ void fetch_last_tile_b(uint k0) {
 void put_tile_b(uint stage) {
   [[unroll]] for (uint l = 0; l < B_LOADS_PER_INVOCATION; ++l) {
     if (!has_load(l, B_LOADS)) break;
-    const uvec2 at = load_position(l, B_LOADS, B_WORDS);
+    const uvec2 at = position_b(l);
     const VECTOR_B halves = dequantized(b_next[l], b_scale[l], b_zero_point[l]);
 #if VECTOR_WIDTH_B == SHARED_WORDS
     put_shared(b_tile[stage][at.x * SHARED_STRIDE + at.y], halves);

@@ -4,6 +4,7 @@
 const uint B_VECTORS = TILE_K / ELEMENTS_B;  // in a column of the tile
 const uint B_LOADS = TILE_N * B_VECTORS;
 const uint B_LOADS_PER_INVOCATION = (B_LOADS + LOCAL_SIZE - 1) / LOCAL_SIZE;
+#define position_b(l) row_position(l, B_LOADS, B_VECTORS, STORE_ROWS_B, STORE_STEP_B)
 shared SHARED_VECTOR b_tile[STAGES][TILE_N * SHARED_STRIDE];
 VECTOR_B b_next[B_LOADS_PER_INVOCATION];
 uint b_first[B_LOADS_PER_INVOCATION];  // addresses in the first tile
@@ -12,7 +13,7 @@ uint b_tile_start;                     // distance from there to the next tile
 void begin_tiles_b(uint column0) {
   b_tile_start = 0;
   [[unroll]] for (uint l = 0; l < B_LOADS_PER_INVOCATION; ++l) {
-    const uvec2 at = load_position(l, B_LOADS, B_VECTORS);
+    const uvec2 at = position_b(l);
     const uint column = clamp_index(column0 + at.x, n - 1);
     b_first[l] = (offset_b + column * ldb) / ELEMENTS_B + at.y;
   }
@@ -25,7 +26,7 @@ void fetch_tile_b() {
 
 void fetch_last_tile_b(uint k0) {
   [[unroll]] for (uint l = 0; l < B_LOADS_PER_INVOCATION; ++l) {
-    const uint first = load_position(l, B_LOADS, B_VECTORS).y, step = k0 / ELEMENTS_B + first;
+    const uint first = position_b(l).y, step = k0 / ELEMENTS_B + first;
     b_next[l] = keep_first(b[b_first[l] - first + clamp_index(step, (k - 1) / ELEMENTS_B)],
                            steps_left(step * ELEMENTS_B));
   }
@@ -34,7 +35,7 @@ void fetch_last_tile_b(uint k0) {
 void put_tile_b(uint stage) {
   [[unroll]] for (uint l = 0; l < B_LOADS_PER_INVOCATION; ++l) {
     if (!has_load(l, B_LOADS)) break;
-    const uvec2 at = load_position(l, B_LOADS, B_VECTORS);
+    const uvec2 at = position_b(l);
 #if VECTOR_WIDTH_B == SHARED_WORDS
     put_shared(b_tile[stage][at.x * SHARED_STRIDE + at.y], b_next[l]);
 #else

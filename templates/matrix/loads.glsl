@@ -12,6 +12,14 @@ uvec2 load_position(uint l, uint loads, uint loads_in_row) {
   return uvec2(load / loads_in_row, load % loads_in_row);
 }
 
+// The same for a tile along k, whose rows are stored in another order with store_map=permuted:
+// `together` rows, which one access to shared memory stores, lie `step` rows apart.
+uvec2 row_position(uint l, uint loads, uint loads_in_row, uint together, uint step) {
+  const uvec2 at = load_position(l, loads, loads_in_row);
+  const uint i = at.x % (together * step);
+  return uvec2(at.x - i + i % together * step + i / together, at.y);
+}
+
 bool has_load(uint l, uint loads) {
   return loads % LOCAL_SIZE == 0 || gl_LocalInvocationIndex + l * LOCAL_SIZE < loads;
 }

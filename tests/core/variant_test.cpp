@@ -38,9 +38,11 @@ Variant random_variant() {
           .raster = random_choice<Raster>(2),
           .packed_a = random_choice<Packed>(2),
           .packed_b = random_choice<Packed>(2),
-          .edge = random_choice<Edge>(2),
+          .edge = random_choice<Edge>(3),
           .subgroup_size = random_number(),
-          .optimization = random_choice<Optimization>(2)};
+          .optimization = random_choice<Optimization>(2),
+          .prefetch = random_choice<Prefetch>(2),
+          .store_map = random_choice<StoreMap>(2)};
 }
 
 std::string message_of(const std::function<void()>& action) {
@@ -68,6 +70,14 @@ RC_GTEST_PROP(Variant, ParsesItsParametersInAnyOrder, ()) {
   RC_ASSERT(other == v);
 }
 
+TEST(Variant, YoungerParametersAreLeftOutOfItsTextAtTheirDefaults) {
+  // Texts and hashes that older versions stored stay those of the kernels.
+  const std::string text = to_string(Variant());
+  EXPECT_TRUE(text.ends_with("subgroup_size=0 optimization=zero")) << text;
+  EXPECT_EQ(to_string(parse_variant("prefetch=none store_map=plain")), text);
+  EXPECT_EQ(to_string(parse_variant("prefetch=ahead")), text + " prefetch=ahead");
+}
+
 TEST(Variant, EveryParameterChangesIt) {
   // The text contains every parameter: two kernels with one name would share their results.
   for (const std::string& parameter : parameter_names()) {
@@ -75,7 +85,7 @@ TEST(Variant, EveryParameterChangesIt) {
     const auto before = parameters(v);
     bool changed = false;
     for (const char* value : {"3", "tiled", "texel", "shared", "column", "yes", "exact", "atomic",
-                              "performance", "workgroup"}) {
+                              "performance", "workgroup", "ahead", "permuted"}) {
       try {
         set_parameter(v, parameter, value);
         changed = true;

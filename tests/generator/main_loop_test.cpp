@@ -152,6 +152,9 @@ TEST_P(MainLoop, HasNoMasksAndNoMultiplicationsOfAddresses) {
 constexpr const char* kTiledKernel =
     "family=tiled tile_m=64 tile_n=64 tile_k=16 reg_m=4 reg_n=4 unroll_k=16 vector_width_a=4 "
     "vector_width_b=4 stage=shared shared_pad=4";
+constexpr const char* kFetchedAhead =
+    "family=tiled tile_m=64 tile_n=64 tile_k=16 reg_m=4 reg_n=4 unroll_k=16 vector_width_a=4 "
+    "vector_width_b=4 stage=shared shared_pad=4 prefetch=ahead";
 constexpr const char* kTwoStages =
     "family=tiled tile_m=64 tile_n=32 tile_k=16 reg_m=4 reg_n=4 unroll_k=16 vector_width_a=4 "
     "vector_width_b=4 stage=shared stages=2 shared_pad=4";
@@ -172,6 +175,7 @@ INSTANTIATE_TEST_SUITE_P(
     Kernels, MainLoop,
     testing::Combine(
         testing::Values(Case{kTiledKernel, "f32", 1}, Case{kTiledKernel, "f16_f16", 1},
+                        Case{kFetchedAhead, "f32", 1}, Case{kFetchedAhead, "f16_f16", 1},
                         Case{kTwoStages, "f32", 1}, Case{kTwoStages, "bf16_f32", 1},
                         Case{kTiledWords, "f16xq4b32_f16", 1}, Case{kTiledWords, "f32xq8b16", 1},
                         Case{kRegisterKernel, "f32", 1}, Case{kRegisterKernel, "f16_f16", 1},

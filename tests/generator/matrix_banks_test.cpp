@@ -6,6 +6,7 @@
 #include <gmock/gmock.h>
 
 #include <algorithm>
+#include <set>
 
 #include "banks.h"
 #include "generator/emit.h"
@@ -111,6 +112,49 @@ TEST(MatrixBanks, FragmentsAreReadAtFullSpeed) {
   }
 }
 
+/// The conflict of storing a tile along k, by the row and the vector of each lane.
+int permuted_put_conflict(const Variant& v, const Types& t) {
+  const Tile tile = tile_of(v, t);
+  const StoreRows rows = store_rows(v, t, v.vector_width_a, v.tile_m);
+  const int vectors = v.tile_k / (v.vector_width_a * tile.elements_in_word);
+  std::vector<int> addresses;
+  for (int lane = 0; lane < v.subgroup_size; ++lane) {
+    const int row = lane / vectors, i = row % (rows.together * rows.step);
+    addresses.push_back((row - i + i % rows.together * rows.step + i / rows.together) *
+                            tile.stride +
+                        lane % vectors * v.vector_width_a);
+  }
+  return conflict(addresses, v.vector_width_a);
+}
+
+TEST(MatrixBanks, PermutedRowsAreStoredAtFullSpeed) {
+  int mended = 0;
+  for (const auto& [settings, types, transposed] : kKernels)
+    for (const char* pad : {"", " shared_pad=16", " tile_k=16 unroll_k=16"}) {
+      const Variant plain = changed(matrix_point(), std::string(settings) + pad),
+                    v = changed(plain, "store_map=permuted");
+      const Types t = parse_types(types);
+      if (store_rows(v, t, v.vector_width_a, v.tile_m).step == 1) continue;
+      EXPECT_EQ(permuted_put_conflict(v, t), 1) << settings << pad;
+      EXPECT_EQ(permuted_put_conflict(plain, t), put_conflict(plain, t)) << settings << pad;
+      if (put_conflict(plain, t) > 1) ++mended;
+    }
+  EXPECT_GE(mended, 5);
+}
+
+TEST(MatrixBanks, PermutedRowsAreAllRowsOfTheTile) {
+  for (const StoreRows rows :
+       {StoreRows{2, 4}, StoreRows{4, 2}, StoreRows{8, 1}, StoreRows{1, 1}}) {
+    std::set<int> reached;
+    for (int row = 0; row < 32; ++row) {
+      const int i = row % (rows.together * rows.step);
+      reached.insert(row - i + i % rows.together * rows.step + i / rows.together);
+    }
+    EXPECT_EQ(reached.size(), 32u);
+    EXPECT_EQ(*reached.rbegin(), 31);
+  }
+}
+
 TEST(MatrixBanks, RowsWithoutPaddingConflict) {
   const Variant v = changed(matrix_point(), "shared_pad=0 tile_k=64");
   EXPECT_EQ(fragment_conflict(v, parse_types("f16")), 8);
@@ -127,6 +171,8 @@ TEST(MatrixBanks, AddressesAreThoseOfTheTemplates) {
       plain, HasSubstr("a_tile[stage][(row) * SHARED_STRIDE + (step) / SHARED_ELEMENTS], BY_ROWS"));
   EXPECT_THAT(plain, HasSubstr("uvec2(i / loads_in_row + l * (LOCAL_SIZE / loads_in_row), "
                                "i % loads_in_row)"));
+  EXPECT_THAT(plain, HasSubstr("const uint i = at.x % (together * step);"));
+  EXPECT_THAT(plain, HasSubstr("at.x - i + i % together * step + i / together, at.y)"));
   const std::string turned =
       emit_gemm(matrix_point(), {.types = parse_types("f16"), .trans_a = Transpose::kYes}).glsl;
   EXPECT_THAT(turned, HasSubstr("a_tile[stage][(row + e) * SHARED_STRIDE + to / SHARED_WORDS]"));

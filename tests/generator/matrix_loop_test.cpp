@@ -153,8 +153,12 @@ std::vector<std::string> unknown_indices(const Module& module, int& accesses) {
   return unknown;
 }
 
-const char* const kLoopKernels[] = {"", "stages=2", "subgroup_size=64 tile_n=128",
-                                "vector_width_a=1 vector_width_b=2", "tile_k=64 unroll_k=64"};
+const char* const kLoopKernels[] = {"",
+                                    "prefetch=ahead",
+                                    "stages=2",
+                                    "subgroup_size=64 tile_n=128",
+                                    "vector_width_a=1 vector_width_b=2",
+                                    "tile_k=64 unroll_k=64"};
 
 std::vector<Signature> signatures() {
   std::vector<Signature> all;

@@ -85,6 +85,13 @@ TEST(Matrix, BrokenPointsAreRejectedWithTheirReason) {
       {"vector_width_a=1 load_path_a=direct edge=exact", "multiples of 16 bytes"},
       {"matrix_k=32 unroll_k=32", "do not have the shape"},
       {"dot=4", "dot must be"},
+      {"load_path_a=direct load_path_b=direct packed_a=yes packed_b=yes stage=none shared_pad=0 "
+       "prefetch=ahead",
+       "prefetch ahead is for"},
+      {"load_path_a=direct load_path_b=direct packed_a=yes packed_b=yes stage=none shared_pad=0 "
+       "store_map=permuted",
+       "store_map permuted is for"},
+      {"tile_k=64 shared_pad=0 store_map=permuted", "store_map permuted is for tiles"},
   };
   for (const auto& [changes, why] : kBroken) {
     DeviceLimits limits = matrix_limits();

@@ -100,6 +100,26 @@ TEST(Space, HoldsTheRegisterKernelOfFourRowsByFourColumnsOnce) {
   EXPECT_EQ(std::ranges::count(legal_variants(discrete_limits()), register_point()), 1);
 }
 
+TEST(Space, ProposesSplitsThatFillTheDevice) {
+  const Variant v = changed(tiled_point(), "tile_m=32 tile_n=64 tile_k=16");
+  const Problem few = packed_problem(35, 1500, 1760, Transpose::kNo, Transpose::kNo);
+  EXPECT_THAT(splits_for(v, few, 132), testing::ElementsAre(3, 6, 11)) << "48 tiles";
+  EXPECT_THAT(splits_for(v, few, 2), testing::IsEmpty()) << "tiles for every unit";
+  const Problem shallow = packed_problem(35, 1500, 200, Transpose::kNo, Transpose::kNo);
+  EXPECT_THAT(splits_for(v, shallow, 132), testing::ElementsAre(3)) << "parts of 4 trips";
+  const Problem one = packed_problem(1, 1, 1 << 20, Transpose::kNo, Transpose::kNo);
+  EXPECT_THAT(splits_for(v, one, 132), testing::ElementsAre(132)) << "256 parts at most";
+}
+
+TEST(Space, EveryTableWithSplitKHasFourParts) {
+  // The tuner proposes other numbers of parts for these kernels.
+  for (const FamilySpace& space : space_tables()) {
+    const auto split = std::ranges::find(space.parameters, "split_k", &ParameterValues::parameter);
+    if (split == space.parameters.end()) continue;
+    EXPECT_THAT(split->values, testing::Contains("4")) << space.purpose;
+  }
+}
+
 TEST(Space, HoldsTheDefaults) {
   const std::vector<Variant> lavapipe = legal_variants(lavapipe_limits());
   EXPECT_THAT(lavapipe,

@@ -142,6 +142,9 @@ TEST(Roofline, FewWorkgroupsWaitForTheirLoads) {
   direct.family = Family::kRegister;
   direct.stage = Stage::kNone;
   EXPECT_DOUBLE_EQ(latency(64, two_stages), 500);
+  Variant ahead = v;
+  ahead.prefetch = Prefetch::kAhead;
+  EXPECT_DOUBLE_EQ(latency(64, ahead), 500);
   EXPECT_DOUBLE_EQ(latency(64, split), 16 * 500);
   EXPECT_DOUBLE_EQ(latency(64, direct), 500);
 }

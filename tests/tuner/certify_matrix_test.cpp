@@ -67,6 +67,10 @@ const char* const kTransferPaths[] = {
     "load_path_a=direct load_path_b=direct edge=exact stage=none shared_pad=0",
     "load_path_b=direct edge=exact",
     "vector_width_a=2 vector_width_b=1",
+    "prefetch=ahead",
+    "prefetch=ahead shared_pad=8 store_map=permuted edge=apart",
+    "stages=2 shared_pad=8 store_map=permuted",
+    "edge=apart split_k=3 raster=column",
 };
 
 /// Tiles in the order in which operands are stored, for 16-bit operands.
@@ -75,6 +79,7 @@ const char* const kStoredPaths[] = {
     "stage=stored stages=2 raster=grouped4 split_k=3",
     "stage=stored load_path_a=direct packed_a=yes",
     "stage=stored vector_width_a=2 vector_width_b=1",
+    "stage=stored prefetch=ahead edge=apart raster=grouped4",
 };
 
 std::vector<std::string> types_of(const MatrixShape& shape) {
@@ -121,7 +126,8 @@ TEST_F(CertifyMatrixTest, QuantizedBIsRight) {
   const MatrixShape shape = half_shape();
   expect_right(
       {kernel(shape, "stages=1"), kernel(shape, "stages=2 split_k=2"),
-       kernel(shape, "stage=stored"), kernel(shape, "load_path_a=direct packed_a=yes stages=2")},
+       kernel(shape, "stage=stored"), kernel(shape, "load_path_a=direct packed_a=yes stages=2"),
+       kernel(shape, "prefetch=ahead shared_pad=8 store_map=permuted")},
       {"f16xq4b16", "f16xq4b32z_f16", "f16xq8b32zf_f16", "f16xq8b16z"}, kBoth);
   for (const char* types : {"f16xq4_k", "f16xq6_k_f16", "f16xmxfp4"})
     for (const char* way : {"stages=1", "stages=2 split_k=2"}) {
@@ -269,7 +275,7 @@ TEST_F(CertifyMatrixTest, MutantsAreRefused) {
 
 TEST_F(CertifyMatrixTest, MutantsOfTilesInTheOrderOfTheOperandsAreRefused) {
   const Signature signature = {.types = parse_types("f16_f16"), .trans_a = kYes};
-  const Variant v = kernel(half_shape(), "stage=stored");
+  const Variant v = kernel(half_shape(), "stage=stored prefetch=ahead");
   EXPECT_TRUE(certificate(v, signature).passed);
   const struct {
     const char* what;
@@ -285,6 +291,9 @@ TEST_F(CertifyMatrixTest, MutantsOfTilesInTheOrderOfTheOperandsAreRefused) {
       {"no barrier before a tile is read", "put_tile_b(0);\n    tile_barrier();", "put_tile_b(0);"},
       {"no barrier before a tile is overwritten", "multiply_tile(0);\n    tile_barrier();",
        "multiply_tile(0);"},
+      {"the next tile stored before the present one is multiplied",
+       "    multiply_tile(0);\n    tile_barrier();\n    put_tile_a(0);",
+       "    put_tile_a(0);\n    tile_barrier();\n    multiply_tile(0);"},
       {"sums narrowed without alpha", "alpha == 1.0 && beta == 0.0", "beta == 0.0"},
       {"sums narrowed without beta", "alpha == 1.0 && beta == 0.0", "alpha == 1.0"},
       {"sums narrowed and stored by columns", "BY_ROWS, stride);", "BY_COLUMNS, stride);"},
@@ -292,6 +301,34 @@ TEST_F(CertifyMatrixTest, MutantsOfTilesInTheOrderOfTheOperandsAreRefused) {
   };
   for (const auto& [what, from, to] : kMutants)
     EXPECT_FALSE(mutant(v, signature, from, to).passed) << what;
+}
+
+TEST_F(CertifyMatrixTest, MutantsOfTilesInsideOfCAreRefused) {
+  for (const char* way : {"edge=apart", "edge=apart split_k=2", "stage=stored edge=apart"}) {
+    const Signature signature = {.types = parse_types(way[0] == 's' ? "f16_f16" : "f16")};
+    const Variant v = kernel(half_shape(), way);
+    EXPECT_TRUE(certificate(v, signature).passed) << way;
+    const Shader inside = emit_inside(v, signature);
+    for (const auto& [from, to] :
+         {std::pair{"BY_ROWS, stride);", "BY_COLUMNS, stride);"},
+          std::pair{"to + i * MATRIX_M * stride", "to + (i ^ 1) * MATRIX_M * stride"},
+          std::pair{"clamp_index(row0 + at.x, m - 1)", "clamp_index(row0 + at.x, m - 2)"},
+          std::pair{"steps_left(step * ELEMENTS_A));", "16u);"}})
+      EXPECT_FALSE(mutant(v, signature, inside, from, to).passed) << way << ": " << from;
+    EXPECT_FALSE(
+        mutant(v, signature, "row_position(l, A_LOADS", "row_position(l + 1, A_LOADS").passed)
+        << way << ": the kernel of the edges";
+  }
+}
+
+TEST_F(CertifyMatrixTest, MutantsOfPermutedRowsAreRefused) {
+  const Signature signature = {.types = parse_types("f16"), .trans_b = kYes};
+  const Variant v = kernel(half_shape(), "shared_pad=8 store_map=permuted");
+  ASSERT_FALSE(illegal_reason(v, limits(), signature)) << *illegal_reason(v, limits(), signature);
+  EXPECT_TRUE(certificate(v, signature).passed);
+  for (const auto& [from, to] :
+       {std::pair{" + i / together,", ","}, std::pair{"i % together * step", "i % together"}})
+    EXPECT_FALSE(mutant(v, signature, from, to).passed) << from;
 }
 
 TEST_F(CertifyMatrixTest, MutantsOfQuantizedLoadsAreRefused) {

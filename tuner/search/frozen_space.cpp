@@ -8,6 +8,7 @@
 #include <cmath>
 #include <map>
 #include <optional>
+#include <span>
 
 #include "core/error.h"
 #include "core/numbers/statistics.h"
@@ -82,8 +83,23 @@ double parse_amount(std::string_view text, std::string_view column) {
   return value;
 }
 
-FrozenPoint parse_point(std::string_view line) {
-  const std::vector<std::string> names = columns();
+/// Splits the line that names the columns. Parameters that it leaves out have their defaults: they
+/// are younger than the file.
+std::vector<std::string_view> parse_header(std::string_view line) {
+  std::vector<std::string_view> names = split(line, ',');
+  const std::vector<std::string> known = parameter_names();
+  const auto parameters =
+      std::span(names).first(names.size() - std::min(names.size(), kMeasured.size()));
+  const auto is_known = [&](std::string_view name) {
+    return std::ranges::find(known, name) != known.end();
+  };
+  if (!std::ranges::all_of(parameters, is_known) ||
+      !std::ranges::equal(std::span(names).subspan(parameters.size()), kMeasured))
+    fail(ErrorCode::kInvalidArgument, "the columns are not this version's; export it anew");
+  return names;
+}
+
+FrozenPoint parse_point(std::string_view line, std::span<const std::string_view> names) {
   const std::vector<std::string_view> values = split(line, ',');
   if (values.size() != names.size())
     fail(ErrorCode::kInvalidArgument, "{} columns, not the header's {}", values.size(),
@@ -163,7 +179,7 @@ std::string to_csv(const FrozenSpace& space) {
 FrozenSpace parse_frozen_space(std::string_view text, std::string_view name) {
   FrozenSpace space;
   std::size_t number = 0;
-  const std::string header = fmt::format("{}", fmt::join(columns(), ","));
+  std::vector<std::string_view> names;
   for (std::string_view line : split(text, '\n')) {
     ++number;
     if (line.ends_with('\r')) line.remove_suffix(1);
@@ -182,10 +198,9 @@ FrozenSpace parse_frozen_space(std::string_view text, std::string_view name) {
         for (const Json& start : meta.at("starts"))
           space.starts.push_back(parse_variant(start.get<std::string>()));
       } else if (number == 2) {
-        if (line != header)
-          fail(ErrorCode::kInvalidArgument, "the columns are not this version's; export it anew");
+        names = parse_header(line);
       } else if (!line.empty()) {
-        space.points.push_back(parse_point(line));
+        space.points.push_back(parse_point(line, names));
       }
     } catch (const std::exception& error) {
       fail(ErrorCode::kInvalidArgument, "{}:{}: {}", name, number, error.what());

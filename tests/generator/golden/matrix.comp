@@ -13,6 +13,10 @@
 #define UNROLL_K 16
 #define SHARED_WORDS 4
 #define SHARED_VECTOR uvec4
+#define STORE_ROWS_A 1
+#define STORE_STEP_A 1
+#define STORE_ROWS_B 1
+#define STORE_STEP_B 1
 #define VECTOR_WIDTH_A 4
 #define VECTOR_A uvec4
 #define VECTOR_WIDTH_B 4
@@ -193,6 +197,14 @@ uvec2 load_position(uint l, uint loads, uint loads_in_row) {
   return uvec2(load / loads_in_row, load % loads_in_row);
 }
 
+// The same for a tile along k, whose rows are stored in another order with store_map=permuted:
+// `together` rows, which one access to shared memory stores, lie `step` rows apart.
+uvec2 row_position(uint l, uint loads, uint loads_in_row, uint together, uint step) {
+  const uvec2 at = load_position(l, loads, loads_in_row);
+  const uint i = at.x % (together * step);
+  return uvec2(at.x - i + i % together * step + i / together, at.y);
+}
+
 bool has_load(uint l, uint loads) {
   return loads % LOCAL_SIZE == 0 || gl_LocalInvocationIndex + l * LOCAL_SIZE < loads;
 }
@@ -267,6 +279,7 @@ layout(binding = 0, std430) readonly buffer OperandA { VECTOR_A a[]; };
 const uint A_VECTORS = TILE_K / ELEMENTS_A;  // in a row of the tile
 const uint A_LOADS = TILE_M * A_VECTORS;
 const uint A_LOADS_PER_INVOCATION = (A_LOADS + LOCAL_SIZE - 1) / LOCAL_SIZE;
+#define position_a(l) row_position(l, A_LOADS, A_VECTORS, STORE_ROWS_A, STORE_STEP_A)
 shared SHARED_VECTOR a_tile[STAGES][TILE_M * SHARED_STRIDE];
 VECTOR_A a_next[A_LOADS_PER_INVOCATION];
 uint a_first[A_LOADS_PER_INVOCATION];  // addresses in the first tile
@@ -275,7 +288,7 @@ uint a_tile_start;                     // distance from there to the next tile
 void begin_tiles_a(uint row0) {
   a_tile_start = 0;
   [[unroll]] for (uint l = 0; l < A_LOADS_PER_INVOCATION; ++l) {
-    const uvec2 at = load_position(l, A_LOADS, A_VECTORS);
+    const uvec2 at = position_a(l);
     const uint row = clamp_index(row0 + at.x, m - 1);
     a_first[l] = (offset_a + row * lda) / ELEMENTS_A + at.y;
   }
@@ -288,7 +301,7 @@ void fetch_tile_a() {
 
 void fetch_last_tile_a(uint k0) {
   [[unroll]] for (uint l = 0; l < A_LOADS_PER_INVOCATION; ++l) {
-    const uint first = load_position(l, A_LOADS, A_VECTORS).y, step = k0 / ELEMENTS_A + first;
+    const uint first = position_a(l).y, step = k0 / ELEMENTS_A + first;
     a_next[l] = keep_first(a[a_first[l] - first + clamp_index(step, (k - 1) / ELEMENTS_A)],
                            steps_left(step * ELEMENTS_A));
   }
@@ -297,7 +310,7 @@ void fetch_last_tile_a(uint k0) {
 void put_tile_a(uint stage) {
   [[unroll]] for (uint l = 0; l < A_LOADS_PER_INVOCATION; ++l) {
     if (!has_load(l, A_LOADS)) break;
-    const uvec2 at = load_position(l, A_LOADS, A_VECTORS);
+    const uvec2 at = position_a(l);
 #if VECTOR_WIDTH_A == SHARED_WORDS
     put_shared(a_tile[stage][at.x * SHARED_STRIDE + at.y], a_next[l]);
 #else

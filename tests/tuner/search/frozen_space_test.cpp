@@ -103,6 +103,18 @@ TEST_F(FrozenSpaceTest, TextRoundTrips) {
   EXPECT_EQ(again, space);
 }
 
+TEST_F(FrozenSpaceTest, AParameterYoungerThanTheFileHasItsDefault) {
+  sample(tiled_, SampleStatus::kMeasured, 1000, 2);
+  const FrozenSpace space = frozen();
+  std::string text = to_csv(space);
+  for (const std::string younger : {",store_map", ",plain"}) {
+    const std::size_t at = text.rfind(younger);
+    ASSERT_NE(at, std::string::npos);
+    text.erase(at, younger.size());
+  }
+  EXPECT_EQ(parse_frozen_space(text, "x.csv").points, space.points);
+}
+
 TEST_F(FrozenSpaceTest, TheLargestAndTheSmallestFiguresAreRead) {
   constexpr double kLargest = std::numeric_limits<double>::max(), kSmallest = 5e-324;
   sample(tiled_, SampleStatus::kMeasured, 1000, 2);
@@ -142,7 +154,9 @@ TEST_F(FrozenSpaceTest, WrongTextsAreRefusedWithTheLine) {
   refused(with(",1000,", ",0,"), "x.csv:3: a measured candidate has a time");
   refused(with(",1000,10,2,", ",1000,10,1e54,"), "x.csv:3: count is '1e54'");
   refused(with(",1000,10,2,", ",1000,10,2.5,"), "x.csv:3: count is '2.5'");
-  refused(with("\ntiled,64", "\ntiled,64,64"), "x.csv:3: 37 columns");
+  constexpr std::size_t kMeasured = 6;
+  refused(with("\ntiled,64", "\ntiled,64,64"),
+          "x.csv:3: " + std::to_string(parameter_names().size() + kMeasured + 1) + " columns");
   refused(good.substr(0, good.find("\ntiled") + 1), "holds no candidate");
 }
 
