@@ -2,6 +2,9 @@
 # Functions of the scripts that install Debian packages, or unpack those of a later Debian into a folder. To be sourced; the
 # script's name begins the messages.
 
+# shellcheck source=scripts/progress.bash
+. "$(dirname "${BASH_SOURCE[0]}")/progress.bash"
+
 keyring=/usr/share/keyrings/debian-archive-keyring.gpg
 multiarch=$(uname -m)-linux-gnu
 
@@ -33,9 +36,10 @@ install_missing() {
     fi
   fi
   echo "installing: ${missing[*]}" >&2
-  "${as_root[@]}" apt-get -qq update || fail "the apt sources of this system cannot be read; see above"
-  "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -qq -y -o DPkg::Lock::Timeout=300 --no-install-recommends install \
-    "${missing[@]}" >/dev/null || fail "these packages cannot be installed; see above"
+  "${as_root[@]}" apt-get -qq update 2>&1 | follow packages || fail "the apt sources of this system cannot be read; see above"
+  # The shell opens the descriptor of apt's status lines, because sudo would close it.
+  "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive sh -c 'exec apt-get -qq -y -o APT::Status-Fd=3 -o DPkg::Lock::Timeout=300 \
+    --no-install-recommends install "$@" 3>&1 >/dev/null' sh "${missing[@]}" 2>&1 | follow packages || fail "these packages cannot be installed; see above"
 }
 
 # Prints the Debian mirror of this machine's apt sources.

@@ -1,15 +1,9 @@
 """--json of every command that prints a table, and output on terminals of several widths."""
 import collections
-import fcntl
 import json
-import os
-import pty
-import select
-import struct
-import subprocess
-import termios
 
 import pytest
+import terminal
 from conftest import PROGRAM
 from test_database import machine  # noqa: F401  (a fixture)
 
@@ -63,23 +57,8 @@ def test_list_of_the_space(rooftile):
 
 def on_terminal(rooftile, columns, *arguments):
     """What the program prints on a terminal that is so wide."""
-    leader, follower = pty.openpty()
-    fcntl.ioctl(follower, termios.TIOCSWINSZ, struct.pack("HHHH", 50, columns, 0, 0))
-    process = subprocess.Popen([PROGRAM, *map(str, arguments)], cwd=rooftile.folder, env=dict(rooftile.environment, TERM="xterm-256color"),
-                               stdin=subprocess.DEVNULL, stdout=follower, stderr=follower)
-    os.close(follower)
-    text = b""
-    while select.select([leader], [], [], 60)[0]:
-        try:
-            piece = os.read(leader, 1 << 16)
-        except OSError:
-            break  # The program has ended.
-        if not piece:
-            break
-        text += piece
-    os.close(leader)
-    process.wait(timeout=60)
-    return text.decode().replace("\r\n", "\n")
+    return terminal.on_terminal([PROGRAM, *map(str, arguments)], columns, cwd=rooftile.folder,
+                                env=dict(rooftile.environment, TERM="xterm-256color"))[1]
 
 
 WIDE = "SELECT 'a device with quite a long name (LLVM 15.0.6, 256 bits)' AS device, 'Mesa 22.3.6' AS driver, 7 AS n"
