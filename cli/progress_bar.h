@@ -1,12 +1,15 @@
 #pragma once
 
+#include <chrono>
 #include <string>
 
 #include "tuner/tune.h"
 
 namespace rooftile {
 
-/// One redrawn line on a terminal; nothing elsewhere. Erases itself before other text.
+/// One line on a terminal that is drawn anew at most ten times a second: step, share, time left,
+/// and what is measured; nothing elsewhere. Erase it before other text. The Python package reads it
+/// (python/rooftile/_progress.py).
 class ProgressBar {
  public:
   ProgressBar();
@@ -19,6 +22,7 @@ class ProgressBar {
 
   bool terminal_;
   bool shown_ = false;
+  std::chrono::steady_clock::time_point drawn_;
 };
 
 }  // namespace rooftile

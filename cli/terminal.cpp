@@ -27,8 +27,11 @@ std::size_t terminal_columns(int descriptor) {
 }
 
 bool can_redraw(int descriptor) {
-  const char* kind = std::getenv("TERM");
-  return terminal_columns(descriptor) > 1 && (kind == nullptr || std::string_view(kind) != "dumb");
+  const auto given = [](const char* name) {
+    const char* text = std::getenv(name);
+    return std::string_view(text == nullptr ? "" : text);
+  };
+  return terminal_columns(descriptor) > 1 && given("TERM") != "dumb" && given("NO_COLOR").empty();
 }
 
 void print_table(const TextTable& table, std::string_view indent) {

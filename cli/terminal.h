@@ -21,7 +21,8 @@ void print_lines(std::string_view text);
 /// program.
 std::size_t terminal_columns(int descriptor);
 
-/// Whether the descriptor is a terminal on which a line can be drawn anew.
+/// Whether the descriptor is a terminal on which a line can be drawn anew: not with TERM=dumb or
+/// with a NO_COLOR that is not empty.
 bool can_redraw(int descriptor);
 
 }  // namespace rooftile

@@ -15,8 +15,11 @@ sighandler_t growing_too_far = SIG_DFL;
 
 constexpr int kEnding[] = {SIGINT, SIGTERM, SIGHUP};
 
-extern "C" void end_now(int) {
+extern "C" void end_now(int signal_number) {
   remove_temporary_files();
+  // Behind a line of progress, which has no end.
+  if (signal_number == SIGINT && stop_requested.load()) [[maybe_unused]]
+    const ssize_t written = ::write(STDERR_FILENO, "\n", 1);
   ::_exit(kInterrupted);
 }
 

@@ -11,7 +11,7 @@ Progress = Union[bool, Callable[[float, str], None]]
 
 _COLUMNS = 20
 _USUAL = 80  # of a terminal that does not say
-_SHOWN = re.compile(r"\[#*\.*\] (\d+) s left, (.*)")
+_SHOWN = re.compile(r"([^,]*), (\d+) %, about \d+ \w+ left, (.*)")
 
 
 def seconds(budget: Union[str, float]) -> float:
@@ -28,20 +28,18 @@ def seconds(budget: Union[str, float]) -> float:
     return float(found[1]) * {"s": 1, "m": 60, "h": 3600}[found[2]]
 
 
-def parsed(line: str, budget_s: float) -> Optional[Tuple[float, str]]:
-    """Share of the budget that is used, and the rest of a line that the program draws; None for other lines.
+def parsed(line: str) -> Optional[Tuple[float, str]]:
+    """Share of the budget that is used, and what is done, of a line that the program draws; None for other lines.
 
-    >>> parsed("[#####.....] 30 s left, searching 1/2 8x8x8 nn", 60)
-    (0.5, 'searching 1/2 8x8x8 nn')
-    >>> parsed("calibrating; after it the budget of 60 s begins", 60)
-    (0.0, 'calibrating; after it the budget of 60 s begins')
+    >>> parsed("tune 0/2, 50 %, about 30 s left, searching 8x8x8 nn")
+    (0.5, 'tune 0/2, searching 8x8x8 nn')
+    >>> parsed("calibrate, about 15 s left; then tune for 60 s")
+    (0.0, 'calibrate, about 15 s left; then tune for 60 s')
     """
-    if line.startswith("calibrating;"):
+    if line.startswith("calibrate,"):
         return 0.0, line
     found = _SHOWN.match(line)
-    if found is None:
-        return None
-    return min(max(1 - float(found[1]) / max(budget_s, 1e-9), 0.0), 1.0), found[2]
+    return None if found is None else (int(found[2]) / 100, f"{found[1]}, {found[3]}")
 
 
 def columns() -> int:
@@ -60,7 +58,7 @@ def columns() -> int:
 
 def _is_terminal(stream: Any) -> bool:
     try:
-        return bool(stream.isatty()) and os.environ.get("TERM") != "dumb"
+        return bool(stream.isatty()) and os.environ.get("TERM") != "dumb" and not os.environ.get("NO_COLOR")
     except (AttributeError, ValueError):  # none, or closed
         return False
 

@@ -87,7 +87,7 @@ def tune(shapes: Union[str, Iterable[Problem], None] = None, budget: Union[str, 
                 out.write("\n".join([",".join(_COLUMNS), *rows, ""]))
             arguments += ["--shapes", file]
         try:
-            done = _run_showing([*arguments, *_options(database, device)], whole, progress)
+            done = _run_showing([*arguments, *_options(database, device)], progress)
         except Error as error:
             raise about("shapes", file, error, problems) from None
     from ._default import renew
@@ -117,7 +117,7 @@ class _LaterInterrupt:
             signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
-def _run_showing(arguments: List[str], budget_s: float, progress: Progress) -> Tuned:
+def _run_showing(arguments: List[str], progress: Progress) -> Tuned:
     """Runs the program with its stderr on a terminal of its own, on which it draws a bar."""
     import signal
     import subprocess
@@ -131,7 +131,8 @@ def _run_showing(arguments: List[str], budget_s: float, progress: Progress) -> T
             # In a session of its own, so that Ctrl-C reaches it once, from here. Its terminal is ours, whatever the caller's is.
             with starting:
                 child = subprocess.Popen([program(), *arguments], stdin=subprocess.DEVNULL, stdout=output, stderr=theirs,
-                                         start_new_session=True, env={**os.environ, "TERM": "xterm", "COLUMNS": "200"})
+                                         start_new_session=True,
+                                         env={**os.environ, "TERM": "xterm", "NO_COLOR": "", "COLUMNS": "200"})
         except BaseException:
             os.close(ours)
             bar.close()
@@ -144,7 +145,7 @@ def _run_showing(arguments: List[str], budget_s: float, progress: Progress) -> T
                 child.send_signal(signal.SIGINT)
             while True:
                 try:
-                    _show_lines(ours, bar, messages, budget_s)
+                    _show_lines(ours, bar, messages)
                     break
                 except KeyboardInterrupt:
                     interrupted = True
@@ -184,7 +185,7 @@ def _set_columns(terminal: int) -> None:
     fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 200, 0, 0))
 
 
-def _show_lines(terminal: int, bar: Bar, messages: List[str], budget_s: float) -> None:
+def _show_lines(terminal: int, bar: Bar, messages: List[str]) -> None:
     """Until the program has closed the terminal."""
     rest = ""
     while True:
@@ -195,7 +196,7 @@ def _show_lines(terminal: int, bar: Bar, messages: List[str], budget_s: float) -
         *lines, rest = (rest + piece.decode(errors="replace")).replace("\r", "\n").split("\n")
         for line in [*lines, *([rest] if not piece else [])]:
             line = line.replace("\x1b[K", "").strip()
-            shown = parsed(line, budget_s)
+            shown = parsed(line)
             if shown is not None:
                 bar.show(*shown)
             elif line:

@@ -18,10 +18,10 @@ from rooftile import _progress, ipython, tools
 TUNER = r"""#!/bin/sh
 echo "$@" > "$0.asked"
 cp "$5" "$0.shapes" 2>/dev/null
-echo "$TERM $COLUMNS" > "$0.terminal"
+echo "$TERM $COLUMNS $NO_COLOR" > "$0.terminal"
 [ -t 2 ] || echo "no terminal" >&2
-printf '\r\033[Kcalibrating; after it the budget of 60 s begins' >&2
-printf '\r\033[K[#####.....] 30 s left, searching 1/1 8x9x10 nn: 1.5 GFLOP/s, 5 %% of roof' >&2
+printf '\r\033[Kcalibrate, about 15 s left; then tune for 60 s' >&2
+printf '\r\033[Ktune 0/1, 50 %%, about 30 s left, searching 8x9x10 nn: 1.5 GFLOP/s, 5 %% of roof' >&2
 printf '\r\033[K' >&2
 echo 'rooftile: a warning' >&2
 if [ -e "$0.wait" ]; then
@@ -52,8 +52,8 @@ def test_tuning_shows_progress_and_returns_the_table(tuner):
     done = rt.tune([(8, 9, 10), {"m": 1, "n": 2, "k": 3, "trans_b": True, "type": "f16", "groups": 4, "skew": 1.5}], "60s", lambda *shown: seen.append(shown),
                    database="/a/b.db", device="llvm")
     assert done == rt.Tuned("a table\n", "rooftile: a warning")
-    assert seen == [(0.0, "calibrating; after it the budget of 60 s begins"),
-                    (0.5, "searching 1/1 8x9x10 nn: 1.5 GFLOP/s, 5 % of roof")]
+    assert seen == [(0.0, "calibrate, about 15 s left; then tune for 60 s"),
+                    (0.5, "tune 0/1, searching 8x9x10 nn: 1.5 GFLOP/s, 5 % of roof")]
     asked = of(tuner, "asked").read_text().split()
     assert asked[:4] == ["tune", "--budget", "60s", "--shapes"] and asked[5:] == ["--db", "/a/b.db", "--device", "llvm"]
     assert of(tuner, "shapes").read_text().splitlines()[1:] == ["8,9,10,0,0,1,f32,,,,", "1,2,3,0,1,1,f16,,4,1.5,"]
@@ -71,12 +71,14 @@ def test_the_bar_is_drawn_on_terminals_only_and_fits(tuner, capsys, monkeypatch)
         monkeypatch.setenv("COLUMNS", str(width))
         rt.tune("llm", "60s")
         drawn = capsys.readouterr().err
-        assert " 50% |##########..........| search" in drawn and drawn.endswith("\r") and "\x1b" not in drawn
+        assert " 50% |##########..........| tune 0/1, s" in drawn and drawn.endswith("\r") and "\x1b" not in drawn
         assert max(map(len, drawn.split("\r"))) <= width - 1 and ("5 % of roof" in drawn) == (width == 200)
     rt.tune("llm", "60s", progress=False)
-    monkeypatch.setenv("TERM", "dumb")
-    rt.tune("llm", "60s")
-    assert of(tuner, "terminal").read_text() == "xterm 200\n"  # the caller's would shorten what a function is to get
+    for name, value in (("TERM", "dumb"), ("NO_COLOR", "1")):
+        with monkeypatch.context() as plain:
+            plain.setenv(name, value)
+            rt.tune("llm", "60s")
+    assert of(tuner, "terminal").read_text() == "xterm 200 \n"  # the caller's would shorten what a function is to get
     assert capsys.readouterr().err == ""
 
 
@@ -127,7 +129,7 @@ def test_the_bar_is_tqdm_s_where_it_is_installed(tuner, monkeypatch):
     monkeypatch.setenv("TERM", "xterm")
     rt.tune("llm", "60s")
     (bar,) = Bars.made
-    assert bar.n == 50 and bar.closed and bar.texts[-1].startswith("searching")
+    assert bar.n == 50 and bar.closed and bar.texts[-1].startswith("tune 0/1, searching")
 
 
 def test_ctrl_c_reaches_the_tuner_once_and_is_raised_when_it_has_ended(tuner):

@@ -1,0 +1,46 @@
+"""What `rooftile tune` draws on a terminal, and what it prints elsewhere."""
+import re
+
+import pytest
+from conftest import PROGRAM
+from terminal import drawn, kept, on_terminal
+from tuned_device import OTHER_SIZES, SHORT
+
+STEP = r"(tune [01]/1, \d+ %, about \d+ s left, (search|certify)ing|finish, \d+ %, about \d+ s left, comparing) .*"
+
+
+def tune(machine, *arguments, columns=80, interrupt_at=(), **more):
+    command = [PROGRAM, "tune", *map(str, OTHER_SIZES), *arguments]
+    return on_terminal(command, columns, interrupt_at, env={**machine.environment, "TERM": "xterm", "NO_COLOR": "", **more}, cwd=machine.folder)
+
+
+def test_the_line_says_step_share_and_time_left_and_is_erased(tuned):
+    code, text = tune(tuned, "--budget", "4s")
+    assert code in SHORT and drawn(text), text
+    assert [line for line in drawn(text) if not re.fullmatch(STEP, line)] == []
+    assert re.search(r"^1 of 1 problems in|^0 of 1 problems in", kept(text), re.MULTILINE), text
+    for columns, more in ((40, {}), (200, {"COLUMNS": "40"})):
+        lines = drawn(tune(tuned, "--budget", "2s", columns=columns, **more)[1])
+        assert max(map(len, lines)) == 39 and any(re.match(r"tune 0/1, \d+ %, about \d s left", line) for line in lines), lines
+
+
+@pytest.mark.parametrize("plain", [{"TERM": "dumb"}, {"NO_COLOR": "1"}], ids=lambda plain: [*plain][0])
+def test_plain_terminals_get_whole_lines_only(tuned, plain):
+    code, text = tune(tuned, "--budget", "1s", **plain)
+    assert code in SHORT and "tuning " in text and not re.search("[\r\x1b]|about", text), text
+
+
+def test_a_pipe_gets_no_carriage_return(tuned):
+    run = tuned.run("tune", *OTHER_SIZES, "--budget", "1s", code=SHORT)
+    assert not re.search("[\r\x1b]|about", run.stdout + run.stderr)
+
+
+@pytest.mark.parametrize("arguments, step", [(["--recalibrate"], "calibrate, about 15 s left; then tune for 60 s"), ([], r"tune 0/1, \d")])
+def test_ctrl_c_leaves_the_cursor_behind_a_whole_line(tuned, arguments, step):
+    code, text = tune(tuned, "--budget", "60s", *arguments, interrupt_at=[step])
+    assert code == 130 and "; interrupted: the next run continues from here" in kept(text).replace("\n  ", " "), text
+
+
+def test_a_second_ctrl_c_leaves_the_cursor_at_the_start_of_a_line(tuned):
+    code, text = tune(tuned, "--budget", "60s", interrupt_at=[r"tune 0/1, \d", r"another Ctrl-C ends it at once\r\n"])
+    assert code == 130 and text.endswith("\n"), text
