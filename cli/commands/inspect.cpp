@@ -7,6 +7,7 @@
 #include "cli/command.h"
 #include "cli/inspect_kernels.h"
 #include "cli/output_file.h"
+#include "cli/terminal.h"
 #include "cli/usage.h"
 #include "core/error.h"
 #include "core/files/text_file.h"
@@ -66,7 +67,7 @@ void write_text(const std::string& path, const std::string& text) {
 
 /// Prints where the inspection is, on a terminal only.
 void show_progress(std::size_t done, std::size_t all) {
-  if (all > 1 && ::isatty(STDERR_FILENO) == 1)
+  if (all > 1 && can_redraw(STDERR_FILENO))
     fmt::print(stderr, "\r{}/{} kernels{}", done, all, done == all ? "\n" : "");
 }
 
