@@ -34,7 +34,7 @@ class Rooftile:
     def __init__(self, folder):
         self.folder = pathlib.Path(folder)
         self.database = self.folder / "rooftile.db"
-        inherited = {k: v for k, v in os.environ.items() if not k.startswith(("ROOFTILE_", "XDG_", "COLUMNS"))}
+        inherited = {k: v for k, v in os.environ.items() if not k.startswith(("ROOFTILE_", "XDG_", "COLUMNS", "NO_COLOR"))}
         self.environment = dict(inherited, HOME=str(folder), ROOFTILE_DB=str(self.database))
 
     def start(self, *arguments, prefix=(), **options):

@@ -11,7 +11,7 @@ STEP = r"(tune [01]/1|finish), \d+ %, about \d+ s left, "
 
 def tune(machine, *arguments, columns=80, interrupt_at=(), **more):
     command = [PROGRAM, "tune", *map(str, OTHER_SIZES), *arguments]
-    return on_terminal(command, columns, interrupt_at, env={**machine.environment, "TERM": "xterm", "NO_COLOR": "", **more}, cwd=machine.folder)
+    return on_terminal(command, columns, interrupt_at, env={**machine.environment, "TERM": "xterm", **more}, cwd=machine.folder)
 
 
 def test_the_line_says_step_share_and_time_left_and_is_erased(tuned):
@@ -36,7 +36,7 @@ def test_plain_terminals_get_whole_lines_only(tuned, plain):
 @PLAIN
 def test_plain_terminals_get_no_count_of_inspected_kernels(tuned, plain):
     command = [PROGRAM, "inspect", "--ranked", "--m", "64", "--n", "65", "--k", "66", "--limit", "2"]
-    texts = [on_terminal(command, 80, env={**tuned.environment, "TERM": "xterm", "NO_COLOR": "", **more}, cwd=tuned.folder)
+    texts = [on_terminal(command, 80, env={**tuned.environment, "TERM": "xterm", **more}, cwd=tuned.folder)
              for more in ({}, plain)]
     assert "\r1/2 kernels\r" in texts[0][1] and texts[1] == (0, texts[0][1].split("\n", 1)[1])
 

@@ -40,6 +40,7 @@ def tuner(tmp_path, monkeypatch):
     program.write_text(TUNER)
     program.chmod(0o755)
     monkeypatch.setenv("ROOFTILE_PROGRAM", str(program))
+    monkeypatch.delenv("NO_COLOR", raising=False)
     return program
 
 
@@ -87,7 +88,8 @@ def test_the_width_is_that_of_the_terminal(monkeypatch):
     with open(theirs, "w") as stream, open(ours):
         monkeypatch.setattr(sys, "stderr", stream)
         monkeypatch.setenv("TERM", "xterm")
-        monkeypatch.delenv("COLUMNS", raising=False)
+        for name in ("COLUMNS", "NO_COLOR"):
+            monkeypatch.delenv(name, raising=False)
         assert _progress.columns() == 80  # it does not say
         tools._set_columns(theirs)
         assert _progress.columns() == 200
