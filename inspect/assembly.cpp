@@ -13,18 +13,6 @@ constexpr std::uint32_t kRadv = 3, kAnv = 6, kNvk = 24;
 
 }  // namespace
 
-std::string_view name(AssemblySyntax syntax) {
-  switch (syntax) {
-    case AssemblySyntax::kAco:
-      return "ACO";
-    case AssemblySyntax::kBrw:
-      return "BRW";
-    case AssemblySyntax::kNak:
-      return "NAK";
-  }
-  return "";
-}
-
 std::optional<AssemblySyntax> assembly_syntax(const DeviceProfile& device) {
   switch (device.driver_id) {
     case kRadv:
@@ -54,6 +42,8 @@ Program parse_assembly(AssemblySyntax syntax, std::string_view text,
       return parse_brw(text, context);
     case AssemblySyntax::kNak:
       return parse_nak(text, context);
+    case AssemblySyntax::kSass:
+      return parse_sass(text, context);
   }
   fail(ErrorCode::kInternal, "there is no such syntax of assembly");
 }

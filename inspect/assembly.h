@@ -1,5 +1,5 @@
-// The assembly that Mesa's compilers for AMD (ACO), Intel (BRW) and NVIDIA (NAK) print. All
-// functions are pure.
+// The assembly that Mesa's compilers for AMD (ACO), Intel (BRW) and NVIDIA (NAK) print, and what
+// NVIDIA's tools print of its own compiler's code (SASS). All functions are pure.
 #pragma once
 
 #include <cstdint>
@@ -14,10 +14,9 @@
 
 namespace rooftile {
 
-enum class AssemblySyntax : std::uint8_t { kAco, kBrw, kNak };
-std::string_view name(AssemblySyntax syntax);  // "ACO", "BRW", "NAK"
+enum class AssemblySyntax : std::uint8_t { kAco, kBrw, kNak, kSass };
 
-/// The syntax of a driver's assembly; nothing where it is not known.
+/// The syntax of a driver's assembly; nothing where it is not known. No driver gives SASS.
 std::optional<AssemblySyntax> assembly_syntax(const DeviceProfile& device);
 
 /// The text of an executable that is its assembly; null where the driver gives none.

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "core/error.h"
+#include "inspect/assembly_words.h"
 
 namespace rooftile {
 namespace {
@@ -81,6 +82,31 @@ void read_executable(KernelInspection& kernel, const CompiledExecutable* executa
     kernel.loop_state = LoopState::kNotUnderstood;
     kernel.loop_message = error.what();
   }
+}
+
+KernelInspection inspect_listing(std::string name, std::string listing) {
+  CompiledExecutable function{.name = name,
+                              .description = {},
+                              .subgroup_size = 32,
+                              .statistics = {},
+                              .texts = {{"assembly", "", std::move(listing)}}};
+  constexpr std::string_view kRegisters = "SHI_REGISTERS=";
+  std::string_view rest = function.texts.front().text;
+  if (const std::size_t at = rest.find(kRegisters); at != std::string_view::npos) {
+    rest.remove_prefix(at + kRegisters.size());
+    if (const auto registers = take_number(rest))
+      function.statistics.push_back({"", "Register Count", "", std::int64_t{*registers}});
+  }
+  KernelInspection kernel{.kernel = name,
+                          .short_name = std::move(name),
+                          .signature = "-",
+                          .origin = "a listing of SASS"};
+  read_executable(kernel, &function, AssemblySyntax::kSass, IntegerProducts::kAreAddresses);
+  if (!kernel.main_loop)
+    fail(ErrorCode::kUnsupported, "{}: {}", kernel.kernel,
+         kernel.loop_state == LoopState::kNoWork ? "no loop of the listing has multiply-adds"
+                                                 : kernel.loop_message);
+  return kernel;
 }
 
 bool uses_memory_for_registers(const CompilerFacts& facts) {

@@ -75,6 +75,10 @@ const CompiledExecutable* running_executable(const std::vector<CompiledExecutabl
 void read_executable(KernelInspection& kernel, const CompiledExecutable* executable,
                      std::optional<AssemblySyntax> syntax, IntegerProducts integer_products);
 
+/// The inspection of a function of SASS, as nvdisasm or cuobjdump prints it: its main loop, and its
+/// registers where they are told. Throws kUnsupported for what has none, or is not understood.
+KernelInspection inspect_listing(std::string name, std::string listing);
+
 /// Whether the compiler keeps values in memory: spilled registers, or scratch memory of any kind.
 bool uses_memory_for_registers(const CompilerFacts& facts);
 

@@ -72,6 +72,7 @@ Json to_json(const InstructionCounts& counts) {
           {"accesses", accesses},
           {"matrix_operations", counts.matrix},
           {"unknown_instructions", counts.unknown},
+          {"opcodes", counts.opcodes},
           {"second_of_dual_issues", counts.shared_issues},
           {"multiply_adds", counts.multiply_adds},
           {"others", counts.others()},
@@ -95,6 +96,7 @@ InstructionCounts counts_from(const Json& json) {
                      .per_subgroup = entry.at("per_subgroup")}] = whole(entry, "count");
   counts.matrix = counts_by_name(json.at("matrix_operations"));
   counts.unknown = counts_by_name(json.at("unknown_instructions"));
+  if (json.contains("opcodes")) counts.opcodes = counts_by_name(json["opcodes"]);
   counts.shared_issues = whole(json, "second_of_dual_issues");
   counts.multiply_adds = json.at("multiply_adds");
   return counts;

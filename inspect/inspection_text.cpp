@@ -75,7 +75,13 @@ std::string details_of(const KernelInspection& kernel) {
     text += fmt::format("    {}\n", notes);
   for (const auto& [what, count] : instruction_lines(kernel.main_loop->counts))
     text += fmt::format("    {:>6}  {}\n", count, what);
-  return text;
+  std::map<std::string, int> opcodes;  // without what stands behind a point: types, widths
+  for (const auto& [opcode, count] : kernel.main_loop->counts.opcodes)
+    opcodes[opcode.substr(0, opcode.find('.'))] += count;
+  text += "    opcodes:";
+  for (const auto& [opcode, count] : opcodes)
+    text += fmt::format("{} {} {}", text.ends_with(':') ? "" : ",", count, opcode);
+  return text + "\n";
 }
 
 }  // namespace

@@ -2,7 +2,8 @@
 
 #include <algorithm>
 #include <map>
-#include <set>
+
+#include "core/error.h"
 
 namespace rooftile {
 namespace {
@@ -74,12 +75,13 @@ bool dominates(const std::vector<std::size_t>& dominator, std::size_t a, std::si
 }
 
 /// Adds the blocks from which `from` can be reached without passing the header.
-void add_body(std::set<std::size_t>& body, const Edges& predecessors, std::size_t from) {
+void add_body(std::vector<bool>& body, const Edges& predecessors, std::size_t from) {
   std::vector<std::size_t> stack = {from};
   while (!stack.empty()) {
     const std::size_t block = stack.back();
     stack.pop_back();
-    if (!body.insert(block).second) continue;
+    if (body[block]) continue;
+    body[block] = true;
     stack.insert(stack.end(), predecessors[block].begin(), predecessors[block].end());
   }
 }
@@ -95,18 +97,29 @@ std::vector<Loop> loops_of(const Program& program) {
       predecessors[next].push_back(block);
   const std::vector<std::size_t> dominator = dominators(predecessors, order);
 
-  std::map<std::size_t, std::set<std::size_t>> bodies;  // by header
+  std::map<std::size_t, std::vector<bool>> bodies;  // by header
   for (const std::size_t block : order)
     for (const std::size_t next : program.blocks[block].successors) {
       if (!dominates(dominator, next, block)) continue;
-      std::set<std::size_t>& body = bodies[next];
-      body.insert(next);
+      std::vector<bool>& body = bodies[next];
+      body.resize(program.blocks.size());
+      body[next] = true;
       add_body(body, predecessors, block);
     }
 
+  constexpr std::size_t kMostCounted = 1 << 24;  // instructions, of a loop and those around it
+  std::size_t counted = 0;
   std::vector<Loop> loops;
-  for (const auto& [header, body] : bodies)
-    loops.push_back({.header = header, .blocks = {body.begin(), body.end()}, .parent = {}});
+  for (const auto& [header, body] : bodies) {
+    loops.push_back({.header = header, .blocks = {}, .parent = {}});
+    for (std::size_t block = 0; block < body.size(); ++block) {
+      if (!body[block]) continue;
+      loops.back().blocks.push_back(block);
+      counted += 1 + program.blocks[block].count;
+    }
+    if (counted > kMostCounted)
+      fail(ErrorCode::kUnsupported, "the loops of the assembly are nested too deeply");
+  }
   std::ranges::stable_sort(loops, std::ranges::greater(),
                            [](const Loop& loop) { return loop.blocks.size(); });
   for (std::size_t i = 0; i < loops.size(); ++i)

@@ -17,7 +17,8 @@ struct Loop {
 };
 
 /// Loops that share no header, outer loops before the loops inside of them. What cannot be reached
-/// from the entry is left out, as are cycles that can be entered at several blocks.
+/// from the entry is left out, as are cycles that can be entered at several blocks. Throws
+/// kUnsupported where loops lie in loops so deeply that counting them would take minutes.
 std::vector<Loop> loops_of(const Program& program);
 
 }  // namespace rooftile

@@ -14,6 +14,7 @@ constexpr double kEqual = 0.98;
 
 void add(InstructionCounts& counts, const Instruction& instruction) {
   ++counts.of_class[static_cast<std::size_t>(instruction.kind)];
+  ++counts.opcodes[instruction.opcode];
   counts.multiply_adds += instruction.multiply_adds;
   if (instruction.shares_issue) ++counts.shared_issues;
   switch (instruction.kind) {

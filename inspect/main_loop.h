@@ -16,6 +16,7 @@ struct InstructionCounts {
   std::map<MemoryAccess, int> accesses;  // loads, stores and atomic operations, by width
   std::map<std::string, int> matrix;     // opcodes of matrix operations
   std::map<std::string, int> unknown;    // opcodes that are not known
+  std::map<std::string, int> opcodes;    // all of them
   int shared_issues = 0;                 // second halves of dual-issued instructions
   double multiply_adds = 0;              // of a subgroup
 
@@ -49,7 +50,7 @@ InstructionCounts all_counts(const Program& program);
 /// The innermost loop that holds the most multiply-adds: a loop inside another one takes its place
 /// if it holds (nearly) all of its multiply-adds. Of loops with equally many (for whole tiles and
 /// for edges), the one with the fewest other instructions is taken. Nothing where no loop has
-/// multiply-adds.
+/// multiply-adds. Throws kUnsupported as loops_of().
 std::optional<MainLoop> main_loop(const Program& program);
 
 }  // namespace rooftile

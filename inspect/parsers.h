@@ -11,5 +11,6 @@ namespace rooftile {
 Program parse_aco(std::string_view text, const AssemblyContext& context);
 Program parse_brw(std::string_view text, const AssemblyContext& context);
 Program parse_nak(std::string_view text, const AssemblyContext& context);
+Program parse_sass(std::string_view text, const AssemblyContext& context);
 
 }  // namespace rooftile

@@ -25,6 +25,9 @@ void ProgramBuilder::refuse(const std::string& what) const {
 }
 
 void ProgramBuilder::open_block() {
+  constexpr std::size_t kMostBlocks = 1 << 14;  // Their loops take time by the square.
+  if (program_.blocks.size() == kMostBlocks)
+    refuse(fmt::format("there are more than {} jumps and labels", kMostBlocks));
   program_.blocks.push_back({.first = program_.instructions.size(), .count = 0, .successors = {}});
   edges_.push_back({.labels = {}, .continues = true, .line = line_});
   open_ = true;

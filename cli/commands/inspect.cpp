@@ -20,9 +20,9 @@ namespace {
 struct InspectArguments {
   ProblemOptions problem;
   KernelOptions kernel;
-  std::string hash, assembly, output, page, label;
+  std::string hash, assembly, output, page, label, sass;
   std::vector<std::string> files;
-  std::string of_one_run;  // an option that was given and that has no meaning for files
+  std::vector<std::string> given;  // options, but for FILE and --page
   bool ranked = false, space = false, priors = false, defaults = false, portfolio = false,
        json = false, details = false, given_type = false;
   std::int64_t limit = 20;
@@ -71,6 +71,15 @@ void show_progress(std::size_t done, std::size_t all) {
     fmt::print(stderr, "\r{}/{} kernels{}", done, all, done == all ? "\n" : "");
 }
 
+void write_inspection(const Inspection& inspection, const InspectArguments& arguments) {
+  if (!arguments.page.empty()) write_text(arguments.page, inspection_page({inspection}));
+  write_text(arguments.output,
+             arguments.json
+                 ? inspection_json(inspection) + "\n"
+                 : inspection_text(inspection,
+                                   arguments.details ? Details::kForAll : Details::kForOneKernel));
+}
+
 int inspect_device(const Globals& globals, const InspectArguments& arguments) {
   const DeviceProfile device = selected_devices(globals).front();
   const std::vector<KernelToInspect> kernels = chosen_kernels(device, globals, arguments);
@@ -101,25 +110,35 @@ int inspect_device(const Globals& globals, const InspectArguments& arguments) {
     write_text(arguments.assembly, assembly);
     if (arguments.assembly == "-") return kDone;
   }
-  if (!arguments.page.empty()) write_text(arguments.page, inspection_page({inspection}));
-  write_text(arguments.output,
-             arguments.json
-                 ? inspection_json(inspection) + "\n"
-                 : inspection_text(inspection,
-                                   arguments.details ? Details::kForAll : Details::kForOneKernel));
+  write_inspection(inspection, arguments);
   const bool any = std::ranges::any_of(inspection.kernels, [](const KernelInspection& kernel) {
     return kernel.compilation == Compilation::kCompiled;
   });
   return any ? kDone : kFailure;
 }
 
+/// Reads what nvdisasm or cuobjdump printed.
+int inspect_sass(const InspectArguments& arguments) {
+  constexpr std::array<std::string_view, 5> kOutputs = {"--sass", "--json", "--details", "--output",
+                                                        "--label"};
+  for (const std::string& option : arguments.given)
+    if (std::ranges::find(kOutputs, option) == kOutputs.end())
+      fail(ErrorCode::kInvalidArgument, "--sass and {} do not go together", option);
+  write_inspection({.label = arguments.label,
+                    .device = "NVIDIA",
+                    .driver = "SASS",
+                    .kernels = {inspect_listing(arguments.sass, read_text_file(arguments.sass))}},
+                   arguments);
+  return kDone;
+}
+
 /// Puts what earlier runs have written as JSON, each on its device, on one page.
 int merge(const InspectArguments& arguments) {
   if (arguments.page.empty())
     fail(ErrorCode::kInvalidArgument, "showing files of earlier runs needs --page");
-  if (!arguments.of_one_run.empty())
+  if (!arguments.given.empty())
     fail(ErrorCode::kInvalidArgument, "files of earlier runs and {} do not go together",
-         arguments.of_one_run);
+         arguments.given.front());
   std::vector<Inspection> devices;
   for (const std::string& path : arguments.files) {
     const std::string text = read_text_file(path);
@@ -174,6 +193,9 @@ void add_outputs(CLI::App& command, InspectArguments& arguments) {
   add_file(command, "-o,--output", arguments.output, "Write text or JSON to this file");
   add_file(command, "--assembly", arguments.assembly,
            "Write the assembly of the kernel to this file (-: stdout, and nothing else)");
+  add_file(
+      command, "--sass", arguments.sass,
+      "Compile nothing, but read this listing of a function by nvdisasm -c or cuobjdump -sass");
   add_file(command, "--page", arguments.page,
            "Write a page, which needs no network, to this file: of this device, or of the files");
   command
@@ -215,9 +237,10 @@ void add_inspect(CLI::App& app, const Globals& globals, Action& action) {
     arguments.given_type = command->count("--type") > 0;
     for (const CLI::Option* option : command->get_options({}))
       if (option != files && option->get_name() != "--page" && option->count() > 0)
-        arguments.of_one_run = option->get_name();
+        arguments.given.push_back(option->get_name());
     action = [&] {
-      return arguments.files.empty() ? inspect_device(globals, arguments) : merge(arguments);
+      if (!arguments.files.empty()) return merge(arguments);
+      return arguments.sass.empty() ? inspect_device(globals, arguments) : inspect_sass(arguments);
     };
   });
 }

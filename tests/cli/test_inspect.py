@@ -134,7 +134,7 @@ def fields(value, names):
     elif isinstance(value, dict):
         for name, entry in value.items():
             names.add(name)
-            if name not in ("matrix_operations", "unknown_instructions"):
+            if name not in ("matrix_operations", "unknown_instructions", "opcodes"):
                 fields(entry, names)
     return names
 

@@ -2,7 +2,11 @@
 // describes.
 #include "inspect/assembly.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
+
+#include <map>
+#include <sstream>
 
 #include "inspect/main_loop.h"
 #include "tests/inspect/excerpt.h"
@@ -141,6 +145,23 @@ TEST(NakTest, Quantized) {
   EXPECT_THAT(counts.accesses, ElementsAre(Pair(load(kGlobal, 32), 10)));
 }
 
+TEST(SassTest, MainLoopOfAListingThatWasWrittenByHand) {
+  const InstructionCounts counts = loop_of(AssemblySyntax::kSass, "sass_by_hand");
+  EXPECT_THAT(classes(counts), ElementsAre(6, 2, 6, 1, 2, 2, 1, 0, 1));
+  EXPECT_THAT(counts.matrix, ElementsAre(Pair("HMMA.16816.F32", 6)));
+  EXPECT_THAT(counts.unknown, ElementsAre(Pair("NEWOP.X", 1)));
+  EXPECT_EQ(counts.multiply_adds, 6 * 16 * 8 * 16 + (1 + 2) * 32);
+  EXPECT_THAT(counts.accesses,
+              UnorderedElementsAre(Pair(load(kShared, 16), 1), Pair(load(kShared, 64), 2),
+                                   Pair(load(kShared, 128), 3), Pair(load(kGlobal, 128), 2),
+                                   Pair(load(kScratch, 32), 1), Pair(store(kShared, 128), 2),
+                                   Pair(store(kScratch, 32), 1)));
+  // The move that is written as a multiplication is one.
+  EXPECT_EQ(counts.opcodes.at("MOV"), 2);
+  EXPECT_EQ(counts.opcodes.at("IMAD.WIDE"), 1);
+  EXPECT_EQ(counts.opcodes.at("LDSM.16.M88.4"), 2);
+}
+
 InstructionCounts whole(AssemblySyntax syntax, const std::string& text,
                         IntegerProducts integers = IntegerProducts::kAreAddresses) {
   return all_counts(
@@ -211,6 +232,52 @@ TEST(AcoTest, PackedAndMatrixOperationsHaveTheirMultiplyAdds) {
   EXPECT_EQ(
       whole(AssemblySyntax::kAco, aco({"v_mfma_f32_16x16x4_4b_f16 v[0:15], v1"})).multiply_adds,
       4 * 16 * 16 * 4);
+}
+
+TEST(SassTest, WhatCuobjdumpPrintsCountsAsMuch) {
+  // It names the addresses of jumps, and prints encodings.
+  std::string text = "\n\tcode for sm_90\n\t\tFunction : main\n", line;
+  std::istringstream listing(excerpt("sass_by_hand"));
+  std::map<std::string, std::string> addresses;
+  std::string label;
+  for (int pass = 0; pass < 2; ++pass) {
+    listing.clear();
+    listing.seekg(0);
+    while (std::getline(listing, line)) {
+      if (line.starts_with(".L_x_")) label = line.substr(0, line.size() - 1);
+      if (!line.starts_with("        /*") || line.find("*/ \t.") != std::string::npos) continue;
+      if (!label.empty()) addresses[label] = "0x" + line.substr(11, 3);
+      label.clear();
+      if (pass == 0) continue;
+      if (const auto at = line.find('`'); at != std::string::npos) {
+        const auto end = line.find(')');
+        line = line.substr(0, at) + addresses.at(line.substr(at + 2, end - at - 2)) +
+               line.substr(end + 1);
+      }
+      text += line + "    /* 0x000000141004723c */\n          /* 0x000fe20000001804 */\n";
+    }
+  }
+  const auto loop = main_loop(parse_assembly(AssemblySyntax::kSass, text + "\t\t..........\n", {}));
+  ASSERT_TRUE(loop);
+  EXPECT_EQ(loop->counts, loop_of(AssemblySyntax::kSass, "sass_by_hand"));
+}
+
+TEST(SassTest, ShapesAndWidthsOfOpcodes) {
+  std::string text;
+  for (const char* code :
+       {"IMMA.16832.S8.S8 R4, R8", "HMMA.1688.F32.TF32 R4, R8", "DMMA.884 R4, R8",
+        "HGMMA.64x128x16.F32 R4", "IDP.4A.S8.S8 R4, R5", "LDG.E.U8 R1, [R2]", "LDCU.64 UR4, c[0x0]",
+        "ATOMS.ADD R1, [R2]", "UFFMA UR1, UR2", "UTMALDG.2D [UR8]", "HMMA.NEW R4, R8"})
+    text += fmt::format("/*{:04x}*/ {} ;\n", text.size(), code);
+  const InstructionCounts counts = whole(AssemblySyntax::kSass, text + "/*ffff*/ EXIT ;\n");
+  EXPECT_EQ(counts.multiply_adds,
+            16 * 8 * 32 + 16 * 8 * 8 + 8 * 8 * 4 + 64 * 128 * 16 / 4 + 4 * 32);
+  EXPECT_THAT(counts.unknown, UnorderedElementsAre(Pair("UTMALDG.2D", 1), Pair("HMMA.NEW", 1)));
+  EXPECT_THAT(
+      counts.accesses,
+      UnorderedElementsAre(Pair(load(kGlobal, 8), 1), Pair(uniform_load(64), 1),
+                           Pair(MemoryAccess{.kind = kAtomic, .space = kShared, .bits = 0}, 1)));
+  EXPECT_EQ(counts.count(kScalar), 1);
 }
 
 TEST(AssemblyTest, DriversWithoutAParserHaveNoSyntax) {

@@ -99,6 +99,21 @@ TEST(InspectionTest, WhatIsNotUnderstoodIsSaid) {
   EXPECT_EQ(kernel_of(&compiled).loop_state, LoopState::kNoWork);
 }
 
+TEST(InspectionTest, AListingOfSassIsAKernelWithItsRegisters) {
+  const std::string listing = excerpt("sass_by_hand");
+  const KernelInspection kernel = inspect_listing("main.sass", listing);
+  EXPECT_EQ(kernel.facts.registers, 80);
+  EXPECT_EQ(kernel.main_loop->counts.count(InstructionClass::kMatrix), 6);
+  const Inspection one{.label = "", .device = "NVIDIA", .driver = "SASS", .kernels = {kernel}};
+  EXPECT_THAT(inspection_text(one, Details::kForOneKernel),
+              HasSubstr("    opcodes: 1 BAR, 2 BRA, 1 DEPBAR, 1 F2FP, 1 FFMA, 1 HFMA2, 6 HMMA, "));
+  EXPECT_THAT([&] { inspect_listing("some.txt", "Dear all,\n"); },
+              ::testing::ThrowsMessage<Error>("some.txt: line 1: there is no instruction"));
+  EXPECT_THAT(
+      [&] { inspect_listing("main.sass", "/*0000*/ EXIT ;\n"); },
+      ::testing::ThrowsMessage<Error>("main.sass: no loop of the listing has multiply-adds"));
+}
+
 TEST(InspectionTest, TextTellsEveryOutcome) {
   const std::string text = inspection_text(whole(), Details::kForOneKernel);
   EXPECT_THAT(text, AllOf(HasSubstr("navi: Null hardware"), HasSubstr("illegal here: killed"),

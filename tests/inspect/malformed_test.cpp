@@ -1,4 +1,5 @@
 // Assembly that is cut, damaged or of another kind is refused with the number of a line.
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 
 #include <array>
@@ -24,8 +25,10 @@ constexpr std::array kStored = {
     Stored{AssemblySyntax::kAco, "aco_q4_vector"},  Stored{AssemblySyntax::kBrw, "brw_f32_tiled"},
     Stored{AssemblySyntax::kBrw, "brw_q4_vector"},  Stored{AssemblySyntax::kNak, "nak_f32_tiled"},
     Stored{AssemblySyntax::kNak, "nak_f16_matrix"}, Stored{AssemblySyntax::kNak, "nak_q4_vector"},
+    Stored{AssemblySyntax::kSass, "sass_by_hand"},
 };
-constexpr std::array kSyntaxes = {AssemblySyntax::kAco, AssemblySyntax::kBrw, AssemblySyntax::kNak};
+constexpr std::array kSyntaxes = {AssemblySyntax::kAco, AssemblySyntax::kBrw, AssemblySyntax::kNak,
+                                  AssemblySyntax::kSass};
 
 /// The message of the parser's refusal, "" where it accepts the text.
 std::string refusal(AssemblySyntax syntax, const std::string& text) {
@@ -45,7 +48,9 @@ TEST(MalformedTest, EveryCutIsRefused) {
     ASSERT_EQ(refusal(stored.syntax, text), "") << stored.name;
     const std::size_t end = text.find_last_not_of('\n') + 1;
     // The last line may lose a part of its comment without harm.
-    const std::size_t last_line = text.rfind('\n', end - 1);
+    std::size_t last_line = text.rfind('\n', end - 1);
+    // Behind its last function's end SASS has but what fills its memory up.
+    if (stored.syntax == AssemblySyntax::kSass) last_line = text.rfind("EXIT");
     for (std::size_t size = 0; size <= last_line; size += 97)
       EXPECT_NE(refusal(stored.syntax, text.substr(0, size)), "") << stored.name << " at " << size;
   }
@@ -106,6 +111,42 @@ TEST(MalformedTest, JumpsMustHaveTargets) {
               HasSubstr("a jump of an unknown kind"));
   EXPECT_THAT(refusal(AssemblySyntax::kAco, "BB0:\nBB0:\n\ts_endpgm ; 0\n"),
               HasSubstr("there twice"));
+  EXPECT_THAT(refusal(AssemblySyntax::kSass, "/*0000*/ BRA 0x40;\n/*0010*/ EXIT;\n"),
+              HasSubstr("line 1: it jumps to 0x40, which is missing"));
+  EXPECT_THAT(refusal(AssemblySyntax::kSass, "/*0000*/ @P0 BRA `(.L_x_9) ;\n/*0010*/ EXIT;\n"),
+              HasSubstr("jumps to .L_x_9, which is missing"));
+  EXPECT_THAT(refusal(AssemblySyntax::kSass, "/*0000*/ BRX R2 -0x40;\n/*0010*/ EXIT;\n"),
+              HasSubstr("an address that the listing does not show"));
+}
+
+TEST(MalformedTest, SassOfTwoFunctionsIsRefused) {
+  const std::string one = "/*0000*/ MOV R1, R2 ;\n/*0010*/ EXIT ;\n";
+  EXPECT_EQ(refusal(AssemblySyntax::kSass, one), "");
+  EXPECT_THAT(refusal(AssemblySyntax::kSass, one + one), HasSubstr("line 3: a second function"));
+}
+
+TEST(MalformedTest, LargeAndHostileTextEnds) {
+  constexpr std::size_t kBytes = std::size_t{8} << 20;
+  for (const AssemblySyntax syntax : kSyntaxes) {
+    EXPECT_NE(refusal(syntax, std::string(kBytes, 'A')), "");
+    EXPECT_NE(refusal(syntax, "/*0000*/ EXIT;" + std::string(kBytes, ' ') + '\0'), "");
+    EXPECT_NE(refusal(syntax, std::string(kBytes, '\n') + '\0'), "");
+  }
+  std::string jumps;
+  for (int i = 0; i < 100'000; ++i) jumps += fmt::format("/*{:x}*/ @P0 BRA 0x{:x};\n", i, i / 2);
+  EXPECT_THAT(refusal(AssemblySyntax::kSass, jumps), HasSubstr("more than 16384 jumps"));
+}
+
+TEST(MalformedTest, LoopsThatTakeTooLongToCountAreRefused) {
+  constexpr int kLoops = 7000;  // each inside of the one before it
+  std::string text;
+  for (int i = 0; i < kLoops; ++i) text += fmt::format("/*{:x}*/ MOV R1, R2;\n", i);
+  for (int i = 0; i < kLoops; ++i)
+    text += fmt::format("/*{:x}*/ @P0 BRA 0x{:x};\n", kLoops + i, kLoops - 1 - i);
+  const Program program =
+      parse_assembly(AssemblySyntax::kSass, text + "/*ffff*/ EXIT;\n", {.subgroup_size = 32});
+  EXPECT_THAT([&] { main_loop(program); },
+              ::testing::ThrowsMessage<Error>(HasSubstr("nested too deeply")));
 }
 
 }  // namespace
