@@ -1,5 +1,6 @@
 // Times kernels beside each other on one device: the questions of files
-// (bench/contests/experiment.h), or the kernels of one problem beside the first of them.
+// (bench/contests/experiment.h), or the kernels of one problem beside the first of them. With
+// --keep it times nothing, but writes what the driver makes of them.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -11,6 +12,7 @@
 
 #include "bench/contests/compilers.h"
 #include "bench/contests/experiment.h"
+#include "bench/contests/kept_kernels.h"
 #include "bench/contests/kernel_turn.h"
 #include "bench/contests/program.h"
 #include "core/clock.h"
@@ -30,7 +32,7 @@ constexpr std::size_t kFewestRatios = 6, kMostRatios = 101;  // six: median_inte
 
 struct Setting {
   std::vector<std::string> files;
-  std::string check, csv;
+  std::string check, csv, keep;
   /// Threads that compile. Empty: all processors but one; on a software device, whose kernels would
   /// share them, none.
   std::optional<unsigned> jobs;
@@ -217,13 +219,15 @@ void run(const Setting& setting, const std::vector<TuneProblem>& problems) {
   const DeviceProfile device = wanted_devices().front();
   for (const TuneProblem& wanted : problems)
     std::ranges::move(kernels_of(wanted.problem, device, setting), std::back_inserter(experiments));
+  const unsigned others = std::max(2u, std::thread::hardware_concurrency()) - 1;
+  const unsigned jobs = setting.jobs.value_or(device.kind == DeviceKind::kSoftware ? 0 : others);
+  if (!setting.keep.empty())
+    return keep_kernels(device, experiments, setting.keep, std::max(jobs, 1u));
   fmt::print(
       "{} ({}): time of each second kernel over that of the first, taken in turns, packing "
       "included; medians with 95 % intervals\n",
       device.name, device.driver_info);
-  const unsigned others = std::max(2u, std::thread::hardware_concurrency()) - 1;
-  Runner runner(device, experiments,
-                setting.jobs.value_or(device.kind == DeviceKind::kSoftware ? 0 : others));
+  Runner runner(device, experiments, jobs);
   Table table(setting.csv);
   std::string hypothesis;
   for (const Experiment& next : experiments) {
@@ -255,6 +259,10 @@ int main(int argc, char** argv) {
       "--jobs", setting.jobs,
       "Threads that compile ahead (default: all processors but one; 0 on a software device)");
   app.add_option("--csv", setting.csv, "Write the answers here as well");
+  app.add_option(
+      "--keep", setting.keep,
+      "Time nothing, but write into this folder what the driver tells of each kernel, and "
+      "its pipeline cache (bench/contests/kept_kernels.h)");
   wanted.add_options(app);
   app.add_option("--kernel", setting.kernels,
                  "Parameters of a kernel for the problems; several times");

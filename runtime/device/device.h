@@ -271,7 +271,10 @@ class Device {
   /// Creates a pipeline with the entry point "main". Throws kCompile for code that is not SPIR-V or
   /// that the driver refuses; kUnsupported for an unavailable subgroup size and for a workgroup or
   /// an interface above the limits. Some drivers (lavapipe) compile at the first run instead.
-  Pipeline create_pipeline(std::span<const std::uint32_t> spirv, const ShaderInterface& interface);
+  /// own_cache: takes the data of a pipeline cache that was empty before. The pipeline is then
+  /// compiled without the compiler's statistics, with which drivers fill no cache.
+  Pipeline create_pipeline(std::span<const std::uint32_t> spirv, const ShaderInterface& interface,
+                           std::string* own_cache = nullptr);
   /// Records steps after checking each against its pipeline, its buffers and the limits. Throws
   /// kInvalidArgument, kUnsupported.
   CommandList record(std::span<const Step> steps, Timing timing = Timing::kNone,

@@ -121,7 +121,7 @@ std::vector<CompiledExecutable> Pipeline::executables() const {
 }
 
 Pipeline Device::create_pipeline(std::span<const std::uint32_t> spirv,
-                                 const ShaderInterface& interface) {
+                                 const ShaderInterface& interface, std::string* own_cache) {
   impl_->check_usable();
   const SpirvSummary summary = summarise_spirv(spirv);
   check_interface(interface, impl_->details);
@@ -141,9 +141,9 @@ Pipeline Device::create_pipeline(std::span<const std::uint32_t> spirv,
     const vk::raii::ShaderModule module(impl_->handle, module_info);
 
     vk::ComputePipelineCreateInfo info;
-    if (impl_->statistics != CompilerStatistics::kDiscard)
+    if (impl_->statistics != CompilerStatistics::kDiscard && own_cache == nullptr)
       info.flags |= vk::PipelineCreateFlagBits::eCaptureStatisticsKHR;
-    if (impl_->statistics == CompilerStatistics::kKeepWithTexts)
+    if (impl_->statistics == CompilerStatistics::kKeepWithTexts && own_cache == nullptr)
       info.flags |= vk::PipelineCreateFlagBits::eCaptureInternalRepresentationsKHR;
     info.layout = *made->layout;
     info.stage.stage = vk::ShaderStageFlagBits::eCompute;
@@ -160,7 +160,14 @@ Pipeline Device::create_pipeline(std::span<const std::uint32_t> spirv,
         info.stage.flags |= vk::PipelineShaderStageCreateFlagBits::eRequireFullSubgroups;
       }
     }
-    made->handle = vk::raii::Pipeline(impl_->handle, impl_->cache, info);
+    if (own_cache == nullptr) {
+      made->handle = vk::raii::Pipeline(impl_->handle, impl_->cache, info);
+      return;
+    }
+    const vk::raii::PipelineCache empty(impl_->handle, vk::PipelineCacheCreateInfo());
+    made->handle = vk::raii::Pipeline(impl_->handle, empty, info);
+    const std::vector<std::uint8_t> data = empty.getData();
+    own_cache->assign(data.begin(), data.end());
   };
   impl_->driver("compiling a compute pipeline", create, ErrorCode::kCompile);
   ++impl_->pipelines;

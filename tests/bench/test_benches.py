@@ -1,11 +1,13 @@
 """Runs every bench once on small problems: each contestant takes part, and none is skipped for a reason other than a
 limit. No time is judged."""
 import csv
+import glob
 import lzma
 import os
 import pathlib
 import re
 import shutil
+import struct
 import subprocess
 import sys
 import time
@@ -238,6 +240,38 @@ def test_bench_kernels_answers_what_it_can(tmp_path, jobs):
         assert float(row["ratio_low"]) <= float(row["ratio"]) <= float(row["ratio_high"]) and int(row["rounds"]) >= 6
         assert float(row["baseline_ns"]) > 0 < float(row["variant_ns"]) and not row["failure"]
         assert row["verdict"] in ("faster", "slower", "equal")
+
+
+RADV = sorted(glob.glob("/usr/share/vulkan/icd.d/radeon_icd*.json"))[:1]  # It compiles without its hardware.
+
+
+def test_bench_kernels_keeps_what_the_driver_makes_of_each_kernel(tmp_path):
+    head = "experiment,m,n,k,trans_a,trans_b,batch,type,baseline,variant,expected,seconds,hypothesis\n"
+    one = f"steps,33,17,65,0,1,1,f32,{TILES},unroll_k=8,1,0.1,Longer steps.\n"
+    (tmp_path / "some.csv").write_text(head + one + ",17,33,65,0,1,1,,,unroll_k=16,,,\n,9,9,9,0,0,1,,,tile_m=4096,,,\n")
+    (tmp_path / "other.csv").write_text(head + one.replace(TILES, TILES.replace("unroll_k=4", "unroll_k=16")))
+    driver = {"RADV_FORCE_FAMILY": "navi21", "VK_DRIVER_FILES": RADV[0], "VK_ICD_FILENAMES": RADV[0]}
+    kept = {}
+    for name, jobs in ("some", 2), ("other", 1):
+        run(tmp_path, "bench_kernels", f"{name}.csv", "--keep", name, "--jobs", jobs, **driver)
+        with open(tmp_path / name / "kernels.csv", newline="") as file:
+            kept[name] = list(csv.DictReader(file))
+    rows = kept["some"]
+    assert sorted((row["problem"], bool(row["hash"])) for row in rows) == sorted(
+        [("33x17x65 nt", True)] * 2 + [("17x33x65 nt", True)] * 2 + [("9x9x9 nn", True), ("9x9x9 nn", False)])
+    hashes = {row["hash"] for row in rows if row["hash"]}
+    assert len(hashes) == 4, "the same kernel is compiled once for a signature"
+    assert all("is illegal here" in row["note"] for row in rows if not row["hash"])
+    for hash in hashes:
+        text = (tmp_path / "some" / f"{hash}.txt").read_text()
+        assert re.search(r"^VGPRs: \d+$", text, re.MULTILINE) and "\n--- Assembly\n" in text and "s_endpgm" in text, text[:999]
+        header = struct.unpack("<4I", (tmp_path / "some" / f"{hash}.cache").read_bytes()[:16])
+        assert header[:3] == (32, 1, 0x1002), "the header of a pipeline cache of AMD"
+    both = hashes & {row["hash"] for row in kept["other"]}
+    assert len(both) == 2
+    for hash in both:  # In another order, and beside others.
+        sizes = {(tmp_path / name / f"{hash}.cache").stat().st_size for name in kept}
+        assert len(sizes) == 1 and sizes != {32}, "the cache holds this kernel alone"
 
 
 def test_bench_kernels_keeps_its_questions(tmp_path):

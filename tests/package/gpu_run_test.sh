@@ -106,10 +106,33 @@ unpacked
 cp experiments/2-weights.csv experiments/4-new.csv
 sed -i 's/0.8,/0.7,/' experiments/3-float32.csv
 run 0 --list
-says output '^2 steps are left'
+says output '^3 steps are left'
 run 0 --seconds 100000
 called "bench_kernels $scratch/experiments/3-float32.csv --csv $scratch/gpu-work/experiments-3-float32.csv
-bench_kernels $scratch/experiments/4-new.csv --csv $scratch/gpu-work/experiments-4-new.csv"$'\n'"$closing"
+bench_kernels $scratch/experiments/4-new.csv --csv $scratch/gpu-work/experiments-4-new.csv
+bench_kernels $(echo "$scratch"/experiments/*.csv) --keep $scratch/gpu-work/.kernels"$'\n'"$closing"
+
+# --- What the driver makes of kernels, on a machine with one of NVIDIA's tools, which refuses what it does not know.
+mkdir tools
+cat >tools/nvdisasm <<'TOOL'
+#!/usr/bin/env bash
+[ "$1 $(cat "$2")" = "-c a cubin" ] && echo "a listing"
+TOOL
+chmod +x tools/nvdisasm
+act 'case "$*" in
+  *--keep*) mkdir "${!#}" && cd "${!#}" && echo "a table" >kernels.csv && echo "a cubin" >known.cubin && echo other >other.cubin && echo x >known.cache ;;
+  *--sass*) cp "$3" "${!#}" ;;
+esac'
+rm gpu-work/kernels.state
+PATH=$scratch/tools:$PATH run 0 --seconds 100000
+rm -r tools bin/act
+unpacked
+mkdir kept
+tar -C kept -xf unpacked/gpu-work/kernels.tar || fail "the archive lacks the kernels"
+says kept/kernels.csv 'a table'
+says kept/known.sass 'a listing'
+says kept/known.json 'a listing'
+[ -e kept/known.cache ] && [ ! -e kept/other.json ] && [ ! -e kept/known.cubin ] || fail "kept: $(ls kept)"
 
 # --- Programs that hang, also when asked to end: at the step's limit, then at the run's.
 rm -r gpu-work

@@ -1,0 +1,32 @@
+// What a driver makes of kernels, on disk, for those who have the device only for minutes.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <string_view>
+#include <vector>
+
+#include "bench/contests/experiment.h"
+#include "core/device_profile.h"
+
+namespace rooftile {
+
+/// Compiles the gemm shaders of the experiments on so many threads, runs nothing, and writes into
+/// the folder, as soon as it is known, for each shader
+///
+///     HASH.txt      what the driver's compiler tells: statistics, internal representations
+///     HASH.cache    the data of a pipeline cache that holds this shader alone
+///     HASH.cubin    what cubin_in() finds in them
+///
+/// and kernels.csv, which says for each kernel and problem which hash it has, or why there is none.
+/// Of texts and caches together the first most_bytes are kept. Prints what was left out. Throws
+/// kIo, and kDevice where the device cannot be opened.
+void keep_kernels(const DeviceProfile& profile, const std::vector<Experiment>& experiments,
+                  const std::filesystem::path& folder, unsigned threads,
+                  std::uint64_t most_bytes = 8'000'000);
+
+/// The blob from the first ELF file in it on, which is how NVIDIA's tools take code; empty: there
+/// is none, because it is compressed or of another kind.
+std::string_view cubin_in(std::string_view blob);
+
+}  // namespace rooftile

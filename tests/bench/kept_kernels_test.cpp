@@ -1,0 +1,47 @@
+#include "bench/contests/kept_kernels.h"
+
+#include <gmock/gmock.h>
+
+#include "core/files/text_file.h"
+#include "runtime/device/device.h"
+#include "tests/support/scratch.h"
+
+namespace rooftile {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+TEST(KeptKernelsTest, CodeBeginsWhereAnElfFileDoes) {
+  const std::string code = std::string("\177ELF\2\1\1") + '\0' + "code";
+  EXPECT_EQ(cubin_in(std::string(32, '\0') + code), code);
+  EXPECT_EQ(cubin_in(code), code);
+  for (const std::string& other : {std::string(), std::string("\177EL"), std::string(99, '\177')})
+    EXPECT_EQ(cubin_in(other), "");
+}
+
+TEST(KeptKernelsTest, WhatExceedsTheRoomIsSaid) {
+  const Enumeration found = enumerate_devices();
+  ASSERT_FALSE(found.devices.empty()) << found.note;
+  const ScratchFolder folder;
+  const Experiment one{.name = "edges",
+                       .problem = packed_problem(33, 17, 65),
+                       .baseline = parse_variant("family=naive tile_m=8 tile_n=8"),
+                       .variant = parse_variant("family=naive tile_m=4 tile_n=16"),
+                       .expected = 1,
+                       .seconds = 1,
+                       .hypothesis = "none"};
+  keep_kernels(found.devices.front(), {one}, folder.path() / "whole", 1);
+  EXPECT_THAT(read_text_file(folder.path() / "whole" / "kernels.csv"), Not(HasSubstr("no room")));
+  std::uint64_t bytes = 0;
+  for (const auto& file : std::filesystem::directory_iterator(folder.path() / "whole"))
+    if (file.path().extension() != ".csv") bytes += file.file_size();
+  ASSERT_GE(bytes, 64u) << "two headers of pipeline caches";
+  keep_kernels(found.devices.front(), {one}, folder.path() / "less", 1, bytes - 1);
+  const std::string table = read_text_file(folder.path() / "less" / "kernels.csv");
+  EXPECT_EQ(table.find("no room for its "), table.rfind("no room for its ")) << table;
+  EXPECT_THAT(table, HasSubstr("no room for its "));
+}
+
+}  // namespace
+}  // namespace rooftile
