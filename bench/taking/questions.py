@@ -75,7 +75,8 @@ def note_of(answers, why, name, results):
         if answer["failure"]:
             lines.append([*line, "", "", answer["failure"].replace("|", "/")])
             continue
-        facts = " -> ".join(answer.get(facts, "") for facts in ("baseline_facts", "variant_facts")).strip(" ->")
+        facts = " -> ".join(", ".join(filter(None, (answer.get(f"{side}_facts"), answer.get(f"{side}_sass"))))
+                            for side in ("baseline", "variant")).strip(" ->")
         lines.append([*line, measured(answer), f"{us(answer['baseline_ns'])} -> {us(answer['variant_ns'])}",
                       answer["verdict"] + (f"; {facts}" if facts else "")])
     return f"""# {results.date}: answers of {results.device['name']}

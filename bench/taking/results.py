@@ -21,6 +21,10 @@ KINDS = {"gemm": {"problem", "contestant", "median_ns"}, "weights": {"type", "ke
          "floor": {"part", "what", "size", "wall_ns", "device_ns", "predicted_ns"}}
 
 
+# What is told of a main loop in SASS, in this order.
+OPCODES = "HMMA IMMA FFMA HFMA2 IDP LDSM LDS STS LDG LDGSTS BAR MOV".split()
+
+
 class Refused(Exception):
     pass
 
@@ -72,6 +76,8 @@ class Results:
         for name, content in files.items():
             if name.endswith(".csv"):
                 self.add_table(name, content)
+        if "kernels.tar" in files:
+            self.read_kernels(files["kernels.tar"])
         self.missing += [f"a table of {kind}" for kind in KINDS if kind not in self.tables]
         if "export.db" not in files:
             self.missing.append("export.db" + (", rooftile.db takes its place" if self.database else ""))
@@ -106,6 +112,31 @@ class Results:
             self.missing.append(f"{len(rows) - len(whole)} lines of {name}, which are cut off")
         if whole:
             self.tables[kind].append((name, whole))
+
+    def read_kernels(self, content):
+        """Adds to each answer how often the main loops of both kernels have some opcodes, where NVIDIA's tools could read them."""
+        counts = {}
+        try:
+            with tarfile.open(fileobj=io.BytesIO(content), mode="r:") as archive:
+                kept = {pathlib.PurePosixPath(file.name).name: archive.extractfile(file).read() for file in archive if file.isfile()}
+            for row in csv.DictReader(io.StringIO(kept["kernels.csv"].decode())):
+                if f"{row['hash']}.json" not in kept:
+                    continue
+                found = collections.Counter()
+                for opcode, count in json.loads(kept[f"{row['hash']}.json"])["kernels"][0]["main_loop"]["opcodes"].items():
+                    found[opcode.partition(".")[0]] += count
+                counts[row["problem"], row["kernel"]] = " ".join(
+                    [f"{found[opcode]} {opcode}" for opcode in OPCODES if found[opcode]] + [f"of {sum(found.values())}"])
+        except (tarfile.TarError, EOFError, AttributeError, LookupError, TypeError, ValueError) as error:
+            self.missing.append(f"counts of kernels.tar, which is incomplete ({type(error).__name__}: {error})")
+        for file, rows in self.tables["experiments"] if counts else []:
+            for row in rows:
+                row.update((f"{side}_sass", counts.get((row["problem"], row[side]), "")) for side in ("baseline", "variant"))
+            table = io.StringIO()
+            writer = csv.DictWriter(table, rows[0], lineterminator="\n")
+            writer.writeheader()
+            writer.writerows(rows)
+            self.files[file] = table.getvalue().encode()
 
     def read_database(self):
         with tempfile.TemporaryDirectory() as folder:

@@ -3,6 +3,7 @@ is made of what the repository holds of an H100, and of answers to a queue of it
 import csv
 import gzip
 import io
+import json
 import lzma
 import pathlib
 import re
@@ -144,6 +145,48 @@ def test_answers_move_to_a_note_and_the_rest_of_the_queue_keeps_its_meaning(repo
     taken(repository, *parts)  # Nothing of the queue is asked twice, and no note is overwritten.
     assert (notes / f"{name}.md").read_text() == note
     assert (notes / f"{name}-2.md").exists()
+
+
+def kernels_tar(rows, listings):
+    """What gpu-run keeps: rows of (problem, kernel, hash), and counts of opcodes by hash."""
+    table = io.StringIO()
+    csv.writer(table).writerows([["problem", "kernel", "hash", "cache_bytes", "note"], *([*row, "99", ""] for row in rows)])
+    files = {"kernels.csv": table.getvalue().encode(), "aa.cache": b"\0" * 99}
+    for hash, opcodes in listings.items():
+        files[f"{hash}.json"] = json.dumps({"kernels": [{"main_loop": {"opcodes": opcodes}}]}).encode()
+    packed = io.BytesIO()
+    with tarfile.open(fileobj=packed, mode="w") as archive:
+        for name, content in files.items():
+            member = tarfile.TarInfo(f"./{name}")
+            member.size = len(content)
+            archive.addfile(member, io.BytesIO(content))
+    return packed.getvalue()
+
+
+def test_counts_of_opcodes_stand_beside_the_times(repository, tmp_path):
+    files = brought()
+    before = list(csv.DictReader(io.StringIO(files["experiments-some.csv"].decode())))
+    first = before[0]
+    files["kernels.tar"] = kernels_tar(
+        [(first["problem"], first["baseline"], "aa"), (first["problem"], first["variant"], "bb"), (first["problem"], "another", "cc")],
+        {"aa": {"HMMA.16816.F32": 64, "LDS.128": 3, "LDS": 1, "MOV": 7, "IADD3": 5}, "cc": {"FFMA": 9}})
+    taken(repository, pack(files, tmp_path / "gpu-work.tar.gz"))
+    with open(repository / "bench/results/nvidia-h100-experiments-some.csv", newline="") as file:
+        after = list(csv.DictReader(file))
+    assert (after[0].pop("baseline_sass"), after[0].pop("variant_sass")) == ("64 HMMA 4 LDS 7 MOV of 80", "")
+    assert {row.pop(f"{side}_sass") for row in after[1:] for side in ("baseline", "variant")} == {""}
+    assert after == before
+    note, = (repository / "bench/notes").glob("2026-12-03-*.md")
+    assert "; 96 registers, 64 HMMA 4 LDS 7 MOV of 80 -> 119 registers |" in note.read_text()
+
+
+def test_kept_kernels_that_cannot_be_read_cost_nothing_else(repository, tmp_path):
+    files = brought()
+    tar = kernels_tar([("p", "k", "aa")], {"aa": {"MOV": 1}})
+    for number, content in enumerate([tar[:700], b"no tar", tar.replace(b'"main_loop"', b'"main_hoop"'), tar.replace(b"kernels.csv", b"other__.csv")]):
+        said = taken(repository, pack(dict(files, **{"kernels.tar": content}), tmp_path / str(number)))
+        assert "missing: counts of kernels.tar, which is incomplete" in said, said
+    assert (repository / "bench/results/nvidia-h100-experiments-some.csv").read_bytes() == files["experiments-some.csv"]
 
 
 def test_predictions_that_were_wrong_are_printed(repository, tmp_path):

@@ -94,6 +94,18 @@ def test_a_label_and_a_page_of_several_runs(rooftile, radv):
     assert "o/m" in (radv.folder / "one.html").read_text()
 
 
+def test_a_listing_of_nvidias_tools(rooftile):
+    listing = SOURCE / "tests" / "inspect" / "excerpts" / "sass_by_hand.txt"
+    text = rooftile.run("inspect", "--sass", listing).stdout
+    assert "6  matrix operations HMMA.16816.F32" in text and re.search("opcodes: .* 4 LDSM, 2 MOV, ", text), text
+    kernel, = inspected(rooftile, "--sass", listing)["kernels"]
+    assert kernel["facts"]["registers"] == 80 and kernel["main_loop"]["opcodes"]["LDSM.16.M88.4"] == 2
+    (rooftile.folder / "notes.txt").write_text("Dear all,\n")
+    rooftile.refuses("inspect", "--sass", "notes.txt", says="notes.txt: line 1: there is no instruction")
+    rooftile.refuses("inspect", "--sass", listing, "--family", "naive", says="--sass and --family do not go together", code=2)
+    rooftile.refuses("inspect", "one.json", "--page", "p.html", "--sass", listing, says="files of earlier runs and --sass do not", code=2)
+
+
 def test_a_kernel_of_the_database(tuned):
     (hash,) = tuned.run("query", "SELECT hash FROM candidates LIMIT 1").stdout.splitlines()[1:]
     kernel = inspected(tuned, "--hash", hash.strip())["kernels"][0]
