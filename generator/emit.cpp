@@ -510,6 +510,10 @@ Shader emit_inside(const Variant& v, const Signature& signature) {
   return gemm_shader(v, signature, Tiles::kInside, Dialect::kVulkan);
 }
 
+Shader emit_main(const Variant& v, const Signature& s) {
+  return v.edge == Edge::kApart ? emit_inside(v, s) : emit_gemm(v, s);
+}
+
 Shader emit_pack(const Variant& v, const Signature& s, Operand operand, Dialect dialect) {
   const PackLayout layout = pack_layout(v, s, operand);
   if (!layout.packed)

@@ -45,6 +45,8 @@ Shader emit_gemm(const Variant& v, const Signature& s, Dialect dialect = Dialect
 /// whose offset, ld and stride are multiples of fragment_vector() (generator/layout.h). Its
 /// interface is that of emit_gemm(), which computes all other tiles and whose hash covers both.
 Shader emit_inside(const Variant& v, const Signature& s);
+/// What computes most of C: emit_inside() with edge=apart, else emit_gemm().
+Shader emit_main(const Variant& v, const Signature& s);
 
 /// Bindings: 0 is the stored operand, 1 the packed one; scales and zero points follow as for
 /// emit_gemm(), and the GroupTiles for A of a grouped problem. Push constants: PackPushConstants.

@@ -52,7 +52,7 @@ class Folder {
     try {
       if (const auto why = why_illegal(kernel, device_->profile().limits, problem))
         fail(ErrorCode::kUnsupported, "is illegal here: {}", *why);
-      const Shader shader = emit_gemm(kernel, signature_of(staged_problem(problem)));
+      const Shader shader = emit_main(kernel, signature_of(staged_problem(problem)));
       hash = shader.hash;
       if (is_new(hash)) note = keep(shader, cache);
     } catch (const Error& error) {

@@ -65,16 +65,15 @@ class OnDevice : public WorkerOperations {
     return counting_->count(request);
   }
 
-  /// Compiles the gemm shader (that of the tiles inside of C, where they have their own) on a
-  /// device of its own, because keeping the compiler's texts may slow compilation down. Shaders for
-  /// packed operands and for partial sums are left out.
+  /// Compiles the shader that computes most of C on a device of its own, because keeping the
+  /// compiler's texts may slow compilation down. Shaders for packed operands and for partial sums
+  /// are left out.
   std::vector<CompiledExecutable> inspect(const Variant& variant,
                                           const Signature& signature) override {
     if (inspecting_ == nullptr)
       inspecting_ = Device::open(device_->profile(),
                                  {.compiler_statistics = CompilerStatistics::kKeepWithTexts});
-    const Shader shader = variant.edge == Edge::kApart ? emit_inside(variant, signature)
-                                                       : emit_gemm(variant, signature);
+    const Shader shader = emit_main(variant, signature);
     return inspecting_->create_pipeline(rooftile::compile(shader), shader.interface).executables();
   }
 
