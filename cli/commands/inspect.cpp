@@ -20,7 +20,7 @@ namespace {
 struct InspectArguments {
   ProblemOptions problem;
   KernelOptions kernel;
-  std::string hash, assembly, output, page, label, sass;
+  std::string hash, assembly, output, page, label, keep, sass;
   std::vector<std::string> files;
   std::vector<std::string> given;  // options, but for FILE and --page
   bool ranked = false, space = false, priors = false, defaults = false, portfolio = false,
@@ -88,7 +88,7 @@ int inspect_device(const Globals& globals, const InspectArguments& arguments) {
          "--assembly writes the assembly of one kernel, and these options choose {}",
          kernels.size());
   const std::atomic<bool>& stop = stop_on_signals();
-  KernelInspector inspector(device, arguments.time_limit_s);
+  KernelInspector inspector(device, arguments.time_limit_s, {}, arguments.keep);
   Inspection inspection{.label = arguments.label,
                         .device = device.name,
                         .driver = fmt::format("{} {}", device.driver_name, device.driver_info),
@@ -202,6 +202,8 @@ void add_outputs(CLI::App& command, InspectArguments& arguments) {
       .add_option("--label", arguments.label,
                   "A name for this device on the page and in the output (default: none)")
       ->type_name("TEXT");
+  add_file(command, "--keep", arguments.keep,
+           "Keep what the compiler says in this folder, and compile only kernels that it lacks");
   command
       .add_option("--time-limit", arguments.time_limit_s,
                   "Seconds that the compiler may take for a kernel (default 60)")

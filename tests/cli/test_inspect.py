@@ -67,6 +67,15 @@ def test_assembly_holds_the_lines_of_the_main_loop(radv):
     radv.refuses("inspect", "--priors", "--assembly", "-", says="of one kernel, and these options choose", code=2)
 
 
+def test_what_was_kept_is_not_compiled_again(radv):
+    before = inspected(radv, "--family", "vector", "--keep", "kept")
+    [file] = (radv.folder / "kept").iterdir()
+    assert inspected(radv, "--family", "vector", "--keep", "kept") == before == inspected(radv, "--family", "vector")
+    file.write_text(file.read_text().replace("VGPRs", "changed"))
+    assert inspected(radv, "--family", "vector", "--keep", "kept")["kernels"][0]["facts"]["registers"] is None
+    radv.refuses("inspect", "--family", "vector", "--keep", "/proc/kept", says="/proc/kept/.* cannot be written")
+
+
 def test_lists_of_kernels(radv):
     space = inspected(radv, "--list-space", "--family", "vector", "--limit", 2)["kernels"]
     assert len(space) == 2 and all("family=vector" in kernel["kernel"] for kernel in space)

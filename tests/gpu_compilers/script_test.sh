@@ -15,6 +15,7 @@ expect() {
 }
 
 expect 77 "not set up in $scratch/none: scripts/gpu-compilers setup" "$scripts/gpu-compilers" run NAVI31 true
+expect 77 "not set up in $scratch/none: scripts/gpu-compilers setup" "$scripts/gpu-compilers" kept
 expect 77 "not set up in $scratch/none: scripts/newer-lavapipe setup" "$scripts/newer-lavapipe" run true
 expect 1 "there is no GPU 'NAVI99'; known: NAVI10" "$scripts/gpu-compilers" run NAVI99 true
 expect 1 "run needs a GPU and a program" "$scripts/gpu-compilers" run NAVI31

@@ -28,18 +28,23 @@ INTEL = {"tgl", "adl", "mtl", "arl-h", "dg2", "lnl", "bmg"}
 NOT_SET_UP = 77
 
 
-def inspected(source, program, chip, *options):
-    """Returns the kernels of one run of `rooftile inspect`."""
-    with tempfile.TemporaryDirectory() as folder:
-        command = [pathlib.Path(source, "scripts", "gpu-compilers"), "run", chip, program, "--db", pathlib.Path(folder, "none.db"),
-                   "inspect", "--json", "--time-limit", "300", *options]
-        run = subprocess.run(command, capture_output=True, text=True)
+def output_of(*command):
+    run = subprocess.run(command, capture_output=True, text=True)
     if run.returncode == NOT_SET_UP:
         print(run.stderr.strip())
         sys.exit(NOT_SET_UP)
     if run.returncode != 0:
         sys.exit(f"{' '.join(map(str, command))}: exit code {run.returncode}\n{run.stderr}")
-    return json.loads(run.stdout)["kernels"]
+    return run.stdout
+
+
+def inspected(source, program, chip, *options):
+    """Returns the kernels of one run of `rooftile inspect`. A compiler is asked only once for the same code."""
+    script = pathlib.Path(source, "scripts", "gpu-compilers")
+    kept = output_of(script, "kept").strip()
+    with tempfile.TemporaryDirectory() as folder:
+        return json.loads(output_of(script, "run", chip, program, "--db", pathlib.Path(folder, "none.db"), "inspect", "--json",
+                                    "--time-limit", "300", "--keep", kept, *options))["kernels"]
 
 
 def transposes_of_a(chip):

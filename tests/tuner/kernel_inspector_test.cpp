@@ -90,6 +90,44 @@ TEST_F(KernelInspectorTest, TheAnswerIsRead) {
   EXPECT_EQ(inspected.assembly, executables[0].texts[0].text);
 }
 
+TEST_F(KernelInspectorTest, AKeptKernelIsCompiledAgainOnlyByAnotherDriverOrFromADamagedFile) {
+  const std::filesystem::path kept = folder_ / "kept", counted = folder_ / "counted";
+  const std::filesystem::path file =
+      worker("while read a; do echo >> '" + counted.string() +
+             "'; echo '{\"executables\":[{\"name\":\"x\",\"description\":\"\",\"subgroup_size\":8,"
+             "\"statistics\":\"[]\",\"texts\":[{\"name\":\"Assembly\",\"description\":\"\","
+             "\"text\":\"v_nop\"},{\"name\":\"NIR\",\"description\":\"\",\"text\":\"long\"}]}]}'; "
+             "done");
+  const auto compiled = [&](const DeviceProfile& device, const Variant& variant) {
+    std::filesystem::remove(counted);
+    KernelInspector inspector(device, 30, file, kept);
+    const InspectedKernel inspected = inspector.inspect(variant, {}, stop_);
+    EXPECT_EQ(inspected.inspection.compilation, Compilation::kCompiled);
+    EXPECT_EQ(inspected.inspection.subgroup_size, 8u);
+    EXPECT_EQ(inspected.assembly, "v_nop");
+    return std::filesystem::exists(counted);
+  };
+  const DeviceProfile device = {.name = "fake", .driver_id = kRadv, .driver_info = "1"};
+  const Variant variant = fallback_variant();
+  EXPECT_TRUE(compiled(device, variant));
+  EXPECT_FALSE(compiled(device, variant));
+  Variant other = variant;
+  other.tile_n *= 2;
+  EXPECT_TRUE(compiled(device, other));
+  for (auto change : {+[](DeviceProfile& d) { d.driver_info = "2"; },
+                      +[](DeviceProfile& d) { d.pipeline_cache_uuid = "2"; },
+                      +[](DeviceProfile& d) { d.device_uuid = "2"; }}) {
+    DeviceProfile changed = device;
+    change(changed);
+    EXPECT_TRUE(compiled(changed, variant));
+  }
+  EXPECT_FALSE(compiled(device, variant));
+  for (const auto& entry : std::filesystem::directory_iterator(kept))
+    std::filesystem::resize_file(entry, std::filesystem::file_size(entry) / 2);
+  EXPECT_TRUE(compiled(device, variant));
+  EXPECT_FALSE(compiled(device, variant));
+}
+
 TEST(ExecutablesJsonTest, ComesBackWhole) {
   const std::vector<CompiledExecutable> executables = {
       {.name = "a", .description = "b", .subgroup_size = 8, .statistics = {}, .texts = {}},
