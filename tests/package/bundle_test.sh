@@ -91,7 +91,7 @@ standard_library() {
 
 # works BUNDLE: runs the commands with which users start.
 works() {
-  local bin=$at$1/bin program
+  local bin=$at$1/bin
   succeeds "$bin/rooftile" --version
   [ "$output" = "$version" ] || fail "--version: $output instead of $version"
   for core in Prescott Nehalem; do
@@ -106,7 +106,6 @@ works() {
   "$python" -c 'import sys, numpy as np; a, b, c = map(np.load, sys.argv[1:]); np.testing.assert_array_equal(c, a @ b.T)' \
     "$root"/home/{a,b,c}.npy
   rm "$root/home/c.npy"
-  for program in "$root$1"/bin/*; do succeeds "$bin/${program##*/}" --help; done
 }
 
 # --- The bundle, with fast instead of strong compression.
@@ -126,6 +125,7 @@ tar -C "$root/opt" -xJf "link/$name.tar.xz"
 # --- A machine without libstdc++.
 works "/opt/$name"
 standard_library lib/fallback
+for program in "$root/opt/$name"/bin/*; do succeeds "$at/opt/$name/bin/${program##*/}" --help; done
 
 # --- The bundle after a move, on a machine with a libstdc++ that is new enough.
 mv "$root/opt/$name" "$root/opt/roof tile"

@@ -30,7 +30,8 @@ Certificate CertifyFixture::mutant(const Variant& variant, const Signature& sign
 
 void CertifyFixture::expect_right(const std::vector<Variant>& variants,
                                   const std::vector<std::string>& types,
-                                  const std::vector<Transpose>& transposes) {
+                                  const std::vector<Transpose>& transposes, std::size_t every,
+                                  std::size_t first) {
   std::vector<Signature> signatures;
   for (const std::string& text : types)
     for (Transpose trans_a : transposes)
@@ -38,7 +39,7 @@ void CertifyFixture::expect_right(const std::vector<Variant>& variants,
         signatures.push_back({parse_types(text), trans_a, trans_b});
   std::size_t tried = 0;
   for (std::size_t v = 0; v < variants.size(); ++v)
-    for (std::size_t s = v % 3; s < signatures.size(); s += 3) {
+    for (std::size_t s = (first + v) % every; s < signatures.size(); s += every) {
       if (certification_cases(variants[v], signatures[s], device_->profile().limits).empty())
         continue;
       const Certificate result = certificate(variants[v], signatures[s], ShaderCache({}));

@@ -71,13 +71,17 @@ TEST_F(CertifyTest, EveryEpilogueIsFusedInEveryFamily) {
       "gelu_tanh+clamp",
       "silu+residual",
       "row_scale+column_scale+bias_column+silu+residual+clamp"};
-  for (const Variant& variant : fusing_variants(device_->profile())) {
-    for (const char* text : epilogues) {
+  const std::vector<Variant> variants = fusing_variants(device_->profile());
+  for (std::size_t v = 0; v < variants.size(); ++v)
+    for (std::size_t e = 0; e < epilogues.size(); ++e) {
+      // Every family meets the last one, which has a part of each kind.
+      if (e % one_in() != v % one_in() && e + 1 < epilogues.size()) continue;
       const Certificate result = certificate(
-          variant, {.trans_b = Transpose::kYes, .epilogue = parse_epilogue(text)}, ShaderCache({}));
-      EXPECT_TRUE(result.passed) << short_name(variant) << " " << text << ": " << result.detail;
+          variants[v], {.trans_b = Transpose::kYes, .epilogue = parse_epilogue(epilogues[e])},
+          ShaderCache({}));
+      EXPECT_TRUE(result.passed) << short_name(variants[v]) << " " << epilogues[e] << ": "
+                                 << result.detail;
     }
-  }
 }
 
 // All loads of 16-bit operands: words and texels of every width, packed operands.
@@ -91,15 +95,7 @@ TEST_F(CertifyTest, SixteenBitOperandsAreRightInEveryFamily) {
   variants.push_back(parse_variant(
       "family=register tile_m=8 tile_n=16 reg_m=4 reg_n=4 unroll_k=8 vector_width_a=4 "
       "vector_width_b=4 packed_a=yes packed_b=yes"));
-  for (const Variant& variant : variants)
-    for (DataType type : {DataType::kF16, DataType::kBf16})
-      for (Transpose trans_a : {Transpose::kNo, Transpose::kYes})
-        for (Transpose trans_b : {Transpose::kNo, Transpose::kYes}) {
-          const Signature signature = {.types = {type}, .trans_a = trans_a, .trans_b = trans_b};
-          const Certificate result = certificate(variant, signature, ShaderCache({}));
-          EXPECT_TRUE(result.passed)
-              << short_name(variant) << " " << to_string(signature) << ": " << result.detail;
-        }
+  expect_right(variants, {"f16", "bf16"}, {kNo, kYes}, one_in());
 }
 
 TEST_F(CertifyTest, EveryTypeOfCIsRightInEveryFamily) {

@@ -111,7 +111,7 @@ TEST_F(DevicePassTest, AlphaZeroAndDepthZeroReadNeitherAnorB) {
 // The driver's loops end before such a sum does: the plain kernel adds ranges of k, the fused one
 // cannot.
 TEST_F(DevicePassTest, SumsThatAreTooLongForATunedKernelThatFusesAreRight) {
-  Problem p = problem("bias_column+relu");
+  Problem p = problem("bias_column+relu", "f32", 0.5f, 9, 5);  // small: its sums are long
   p.k = 600'001;
   p.lda = p.ldb = p.k + 3;
   if (device_.limits.max_loop_trips == 0) return;
@@ -123,7 +123,7 @@ TEST_F(DevicePassTest, SumsThatAreTooLongForATunedKernelThatFusesAreRight) {
   // Without a tuned plain kernel the fallback makes the sums.
   open_deterministic({}, compiled_part(p.epilogue));
   for (const char* types : {"f32", "f16_f16"}) {
-    Problem other = problem("bias_column+relu", types);
+    Problem other = problem("bias_column+relu", types, 0.5f, p.m, p.n);
     other.k = p.k;
     other.lda = other.ldb = p.lda;
     Product product(other);
