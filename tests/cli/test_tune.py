@@ -68,7 +68,7 @@ def test_report_json_has_the_winners(tuned):
 def test_calibrate_stores_figures_and_shows_their_drift(tuned):
     """Uses the calibrated database, so that the new calibration, a shorter one, can be compared with an old one."""
     before = count(tuned, "SELECT count(*) FROM calibrations")
-    document = json.loads(tuned.run("calibrate", "--budget", "4s", "--json", timeout=150).stdout)
+    document = json.loads(tuned.run("calibrate", "--budget", "2s", "--json", timeout=150).stdout)
     assert document["database"] == str(tuned.database)
     [device] = document["devices"]
     assert count(tuned, "SELECT count(*) FROM calibrations") == before + 1
@@ -157,7 +157,7 @@ def test_on_terminals_the_progress_names_the_limiter_and_the_table_fits(tuned):
     (terminal, program), (screen, output) = pty.openpty(), pty.openpty()
     fcntl.ioctl(program, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 200, 0, 0))
     fcntl.ioctl(output, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 80, 0, 0))
-    tune = tuned.start("tune", *OTHER_SIZES, "--budget", "6s", stdout=output, stderr=program)
+    tune = tuned.start("tune", *OTHER_SIZES, "--budget", "3s", stdout=output, stderr=program)
     os.close(program)
     os.close(output)
     drawn = read_all(terminal)
@@ -171,7 +171,7 @@ def test_on_terminals_the_progress_names_the_limiter_and_the_table_fits(tuned):
 def test_problems_from_a_file(tuned):
     csv = tuned.folder / "shapes.csv"
     csv.write_text("m,n,k,trans_a,trans_b,batch,note\n33,35,37,0,1,1,small\n")
-    assert "33x35x37 nt" in tuned.run("tune", "--shapes", csv, "--budget", "6s", code=SHORT).stdout
+    assert "33x35x37 nt" in tuned.run("tune", "--shapes", csv, "--budget", "2s", code=SHORT).stdout
     csv.write_text("m,n,k,trans_a,trans_b,batch,note\n33,35,minus,0,1,1,small\n")
     tuned.refuses("tune", "--shapes", csv, says=r"shapes\.csv.*2.*minus")
 
@@ -234,7 +234,7 @@ def test_untuned_problems_are_tuned_from_the_log(tuned):
     assert count(tuned, "SELECT calls FROM untuned_problems WHERE m = 33") == 2
     # The budget suffices for one problem, the more frequent one. On a busy machine this may take more than one run.
     for _ in range(4):
-        run = tuned.run("tune", "--from-log", "--budget", "9s")
+        run = tuned.run("tune", "--from-log", "--budget", "5s")
         assert "33x35x37 nn" in run.stdout and "3x35x30" not in run.stdout
         if logged(tuned) == 1:
             break

@@ -130,10 +130,11 @@ def test_interrupted_tuning_ends_soon_and_continues(tuned, number):
     assert "interrupted: the next run continues from here" in out
     assert count(tuned, "SELECT count(*) FROM journal") == 0, "no kernel is blamed"
     wait_until(lambda: not workers_of(tuned), "the worker's end", seconds=10)
-    measured = count(tuned, "SELECT count(*) FROM samples")
-    tuned.run("tune", *OTHER_SIZES, "--budget", "3s", code=SHORT)
-    assert count(tuned, "SELECT count(*) FROM samples") > measured  # tuning continued
     assert "sound" in tuned.run("db", "check").stdout
+    if number == signal.SIGINT:  # What the others leave is the same.
+        measured = count(tuned, "SELECT count(*) FROM samples")
+        tuned.run("tune", *OTHER_SIZES, "--budget", "3s", code=SHORT)
+        assert count(tuned, "SELECT count(*) FROM samples") > measured  # tuning continued
 
 
 def test_killed_tuner_leaves_no_worker_and_continues(tuned):
