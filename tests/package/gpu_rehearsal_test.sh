@@ -30,7 +30,16 @@ tar -C unpacked -xzf gpu-results/gpu-work.tar.gz
 grep -q '^calibration .* done' unpacked/gpu-work/summary.txt || fail "the archive's summary lacks the calibration"
 
 # --- Goes on.
-./gpu-run --rehearsal >second 2>&1 || fail "exit code $?" "$(cat second)"
+code=0
+./gpu-run --rehearsal >second 2>&1 || code=$?
+# Two seconds may be too few for a kernel on a busy machine, and without one there is nothing to dispatch. Another run continues.
+for _ in {1..4}; do
+  grep -q '^no kernel: ' gpu-work/tune-default.log || break
+  rm -f gpu-work/{tune-default,dispatch}.state
+  code=0
+  ./gpu-run --rehearsal >>second 2>&1 || code=$?
+done
+[ $code = 0 ] || fail "exit code $code" "$(cat second)"
 ! grep -q '^calibration:' second || fail "what was done is repeated" "$(cat second)"
 ./gpu-run --rehearsal --list >list
 [ "$(tail -n 1 list)" = "0 steps are left, of some 0 s" ] || fail "steps are left" "$(cat list)"
@@ -51,7 +60,7 @@ has 4 kernels.csv
 has 2 dispatch.csv
 has 2 decode.csv
 grep -q '^dispatches,.*,64,' gpu-work/floor.csv || fail "floor.csv lacks 64 dispatches" "$(cat gpu-work/floor.csv)"
-# Two seconds may be too few for a kernel on a busy machine, which the tuner then says.
+# As above: the tuner says so.
 tuned() {
   grep -q "^ *$2 " gpu-work/report.log || grep -q '^no kernel: ' "gpu-work/tune-$1.log" || fail "$2 is not in the report" "$(cat gpu-work/report.log)"
 }
