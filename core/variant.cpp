@@ -16,49 +16,50 @@ template <typename Enum>
 struct Names;  // value -> text, indexed by the enumerator
 template <>
 struct Names<Family> {
-  static constexpr std::array<std::string_view, 7> kText = {
-      "naive", "register", "tiled", "broadcast", "vector", "batched_small", "matrix"};
+  static constexpr auto kText = std::to_array<std::string_view>(
+      {"naive", "register", "tiled", "broadcast", "vector", "batched_small", "matrix"});
 };
 template <>
 struct Names<LoadPath> {
-  static constexpr std::array<std::string_view, 3> kText = {"buffer", "texel", "direct"};
+  static constexpr auto kText = std::to_array<std::string_view>({"buffer", "texel", "direct"});
 };
 template <>
 struct Names<Stage> {
-  static constexpr std::array<std::string_view, 4> kText = {"none", "shared", "subgroup", "stored"};
+  static constexpr auto kText =
+      std::to_array<std::string_view>({"none", "shared", "subgroup", "stored"});
 };
 template <>
 struct Names<Raster> {
-  static constexpr std::array<std::string_view, 5> kText = {"row", "column", "grouped4", "grouped8",
-                                                            "grouped16"};
+  static constexpr auto kText =
+      std::to_array<std::string_view>({"row", "column", "grouped4", "grouped8", "grouped16"});
 };
 template <>
 struct Names<Reduction> {
-  static constexpr std::array<std::string_view, 2> kText = {"ordered", "atomic"};
+  static constexpr auto kText = std::to_array<std::string_view>({"ordered", "atomic"});
 };
 template <>
 struct Names<Packed> {
-  static constexpr std::array<std::string_view, 2> kText = {"no", "yes"};
+  static constexpr auto kText = std::to_array<std::string_view>({"no", "yes"});
 };
 template <>
 struct Names<Scope> {
-  static constexpr std::array<std::string_view, 2> kText = {"subgroup", "workgroup"};
+  static constexpr auto kText = std::to_array<std::string_view>({"subgroup", "workgroup"});
 };
 template <>
 struct Names<Edge> {
-  static constexpr std::array<std::string_view, 3> kText = {"exact", "masked", "apart"};
+  static constexpr auto kText = std::to_array<std::string_view>({"exact", "masked", "apart"});
 };
 template <>
 struct Names<Prefetch> {
-  static constexpr std::array<std::string_view, 2> kText = {"none", "ahead"};
+  static constexpr auto kText = std::to_array<std::string_view>({"none", "ahead", "peeled"});
 };
 template <>
 struct Names<StoreMap> {
-  static constexpr std::array<std::string_view, 2> kText = {"plain", "permuted"};
+  static constexpr auto kText = std::to_array<std::string_view>({"plain", "permuted"});
 };
 template <>
 struct Names<Optimization> {
-  static constexpr std::array<std::string_view, 2> kText = {"zero", "performance"};
+  static constexpr auto kText = std::to_array<std::string_view>({"zero", "performance"});
 };
 
 struct Field {

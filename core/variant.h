@@ -33,8 +33,9 @@ enum class Raster : std::uint8_t { kRow, kColumn, kGrouped4, kGrouped8, kGrouped
 /// own, and the masked kernel computes the others.
 enum class Edge : std::uint8_t { kExact, kMasked, kApart };
 /// Whether a kernel with one tile in shared memory fetches the next tile into registers before it
-/// multiplies the present one, so that the loads have that long.
-enum class Prefetch : std::uint8_t { kNone, kAhead };
+/// multiplies the present one, so that the loads have that long. Peeled (matrix): it does, and has
+/// copies of its code for the first and the last tile.
+enum class Prefetch : std::uint8_t { kNone, kAhead, kPeeled };
 /// Which rows of a tile along k neighbouring invocations store to shared memory. Permuted: rows
 /// that lie in different banks (store_rows).
 enum class StoreMap : std::uint8_t { kPlain, kPermuted };

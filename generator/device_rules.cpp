@@ -270,10 +270,14 @@ constexpr std::array kDeviceRules = {
                         (is(v, Family::kMatrix) && v.scope == Scope::kSubgroup);
                }},
     DeviceRule{"prefetch ahead is for tiled and matrix with one tile in shared memory; with two "
-               "stages it always is",
+               "stages tiles always are fetched ahead",
                [](const Variant& v, const Limits&) {
                  return v.prefetch == Prefetch::kNone ||
                         (nests_k_loop(v) && uses_shared_memory(v) && v.stages == 1);
+               }},
+    DeviceRule{"prefetch peeled is for matrix",
+               [](const Variant& v, const Limits&) {
+                 return v.prefetch != Prefetch::kPeeled || is(v, Family::kMatrix);
                }},
     DeviceRule{"store_map permuted is for matrix with tiles in shared memory",
                [](const Variant& v, const Limits&) {

@@ -236,6 +236,7 @@ std::string_view matrix_loop_file(const Variant& v) {
   if (!uses_shared_memory(v)) return "matrix/loop_0.glsl";
   if (v.stages == 2) return "matrix/loop_2.glsl";
   if (v.prefetch == Prefetch::kAhead) return "matrix/loop_1_ahead.glsl";
+  if (v.prefetch == Prefetch::kPeeled) return "matrix/loop_1_ahead_peeled.glsl";
   return peels_last_tile(v) ? "matrix/loop_1_peeled.glsl" : "matrix/loop_1.glsl";
 }
 

@@ -41,7 +41,7 @@ Variant random_variant() {
           .edge = random_choice<Edge>(3),
           .subgroup_size = random_number(),
           .optimization = random_choice<Optimization>(2),
-          .prefetch = random_choice<Prefetch>(2),
+          .prefetch = random_choice<Prefetch>(3),
           .store_map = random_choice<StoreMap>(2)};
 }
 

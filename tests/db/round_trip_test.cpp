@@ -43,7 +43,7 @@ rc::Gen<Variant> any_variant() {
     v.packed_a = pick(Packed::kNo, Packed::kYes);
     v.packed_b = pick(Packed::kNo, Packed::kYes);
     v.edge = pick(Edge::kExact, Edge::kMasked, Edge::kApart);
-    v.prefetch = pick(Prefetch::kNone, Prefetch::kAhead);
+    v.prefetch = pick(Prefetch::kNone, Prefetch::kAhead, Prefetch::kPeeled);
     v.store_map = pick(StoreMap::kPlain, StoreMap::kPermuted);
     v.optimization = pick(Optimization::kZero, Optimization::kPerformance);
     return v;

@@ -155,6 +155,7 @@ std::vector<std::string> unknown_indices(const Module& module, int& accesses) {
 
 const char* const kLoopKernels[] = {"",
                                     "prefetch=ahead",
+                                    "prefetch=peeled",
                                     "stages=2",
                                     "subgroup_size=64 tile_n=128",
                                     "vector_width_a=1 vector_width_b=2",

@@ -70,7 +70,7 @@ const char* const kTransferPaths[] = {
     "prefetch=ahead",
     "prefetch=ahead shared_pad=8 store_map=permuted edge=apart",
     "stages=2 shared_pad=8 store_map=permuted",
-    "edge=apart split_k=3 raster=column",
+    "prefetch=peeled edge=apart split_k=3 raster=column",
 };
 
 /// Tiles in the order in which operands are stored, for 16-bit operands.
@@ -80,6 +80,7 @@ const char* const kStoredPaths[] = {
     "stage=stored load_path_a=direct packed_a=yes",
     "stage=stored vector_width_a=2 vector_width_b=1",
     "stage=stored prefetch=ahead edge=apart raster=grouped4",
+    "stage=stored prefetch=peeled",
 };
 
 std::vector<std::string> types_of(const MatrixShape& shape) {
@@ -325,6 +326,20 @@ TEST_F(CertifyMatrixTest, MutantsOfTilesInsideOfCAreRefused) {
         mutant(v, signature, "row_position(l, A_LOADS", "row_position(l + 1, A_LOADS").passed)
         << way << ": the kernel of the edges";
   }
+}
+
+TEST_F(CertifyMatrixTest, MutantsOfPeeledLoopsAreRefused) {
+  const Signature signature = {.types = parse_types("f16")};
+  const Variant v = kernel(half_shape(), "prefetch=peeled");
+  EXPECT_TRUE(certificate(v, signature).passed);
+  for (const auto& [from, to] :
+       {std::pair{"    tile_barrier();\n    put_tile_a(0);", "    put_tile_a(0);"},
+        std::pair{"put_tile_b(0);\n    tile_barrier();", "put_tile_b(0);"},
+        std::pair{"tiles > 1; --tiles", "tiles > 2; --tiles"},
+        std::pair{"  if (tiles > 0) {\n    tile_barrier();",
+                  "  if (tiles > 1) {\n    tile_barrier();"},
+        std::pair{"  if (tiles > 0) {\n    fetch_tile_a();", "  if (tiles > 0) {"}})
+    EXPECT_FALSE(mutant(v, signature, from, to).passed) << from;
 }
 
 TEST_F(CertifyMatrixTest, MutantsOfPermutedRowsAreRefused) {

@@ -35,7 +35,8 @@ std::vector<double> features_of(const Variant& v, const Problem& problem) {
   choice(v.edge == Edge::kExact, 2);
   choice(v.edge == Edge::kApart, 2);
   choice(v.optimization, 2);
-  choice(v.prefetch, 2);
+  choice(v.prefetch != Prefetch::kNone, 2);
+  choice(v.prefetch == Prefetch::kPeeled, 2);
   choice(v.store_map, 2);
   const Waves w = waves(problem, v, 1);
   row.push_back(std::log2(1 + w.workgroups));
