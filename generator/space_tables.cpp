@@ -191,7 +191,7 @@ constexpr Table kTables[] = {
      "tile=128,256 subgroup=64 unroll_k=32 stage=stored stages=1 shared_pad=8 "
      "prefetch=ahead,peeled store_map=plain,permuted edge=apart"},
     {kMatrix, "matrix units, one tile, fetched ahead", 32, 512,
-     "tile=64,128 tile_k=32,64 unroll_k=32,64 stages=1 prefetch=ahead,peeled"},
+     "tile=64,128 tile_k=32,64 unroll_k=32 stages=1 prefetch=ahead,peeled"},
     {kMatrix, "matrix units, small problems and small units", 32, 512,
      "tile=32,64,128 tile_k=16,32 subgroup=16,32 stages=1,2 shared_pad=0,8"},
     {kMatrix, "matrix units, rows of tiles in groups: the gain from cache reuse", 32, 512,

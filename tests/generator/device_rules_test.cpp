@@ -36,7 +36,7 @@ TEST(DeviceRules, RejectEachBrokenPointWithItsReason) {
       {register_point(), "prefetch=ahead", "prefetch ahead is for"},
       {vector_point(), "prefetch=ahead", "prefetch ahead is for"},
       {tiled_point(), "stages=2 prefetch=ahead", "prefetch ahead is for"},
-      {tiled_point(), "prefetch=peeled", "prefetch peeled is for matrix"},
+      {tiled_point(), "stages=1 prefetch=peeled", "prefetch peeled is for matrix"},
       {tiled_point(), "store_map=permuted", "store_map permuted is for"},
       {tiled_point(), "edge=apart", "edge apart is for"},
       {naive_point(), "edge=apart", "naive and vector check the edges"},
