@@ -249,10 +249,11 @@ int main(int argc, char** argv) {
   WantedProblems wanted;
   CLI::Option* files =
       app.add_option("FILE", setting.files, "Experiments (bench/experiments/README.md)");
-  app.add_option("--check", setting.check,
-                 "Only say which experiments the devices of this database could run")
-      ->needs(files)
-      ->check(CLI::ExistingFile);
+  CLI::Option* check =
+      app.add_option("--check", setting.check,
+                     "Only say which experiments the devices of this database could run")
+          ->needs(files)
+          ->check(CLI::ExistingFile);
   app.add_option("--seconds", setting.seconds, "For each experiment, instead of the file's")
       ->check(CLI::PositiveNumber);
   app.add_option(
@@ -260,9 +261,13 @@ int main(int argc, char** argv) {
       "Threads that compile ahead (default: all processors but one; 0 on a software device)");
   app.add_option("--csv", setting.csv, "Write the answers here as well");
   app.add_option(
-      "--keep", setting.keep,
-      "Time nothing, but write into this folder what the driver tells of each kernel, and "
-      "its pipeline cache (bench/contests/kept_kernels.h)");
+         "--keep", setting.keep,
+         "Time nothing, but write into this folder what the driver tells of each kernel, and "
+         "its pipeline cache (bench/contests/kept_kernels.h)")
+      ->excludes(check)
+      ->check([](const std::string& folder) {
+        return folder.empty() ? "names no folder" : std::string();
+      });
   wanted.add_options(app);
   app.add_option("--kernel", setting.kernels,
                  "Parameters of a kernel for the problems; several times");

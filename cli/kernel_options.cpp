@@ -75,7 +75,11 @@ std::vector<Variant> kernels_with(const ParameterSettings& settings, const Devic
     if (with_settings(v, settings) == v && !illegal(v)) kernels.push_back(v);
   }
   if (kernels.empty())
-    fail(ErrorCode::kUnsupported, "the search space has no such kernel that is legal on {}", where);
+    fail(
+        ErrorCode::kUnsupported,
+        "the search space has no such kernel that is legal on {}; without --list-space one that it "
+        "does not have can be named",
+        where);
   return kernels;
 }
 

@@ -7,7 +7,8 @@
 //                                                                           */
 //           /*0a20*/              @!P0 BRA `(.L_x_1) ;
 //
-// cuobjdump names the address where a branch leads instead of a label. The opcodes are those of the
+// cuobjdump names the address where a branch leads instead of a label. A CALL is an unknown opcode:
+// what it calls is not counted. The opcodes are those of the
 // tables in NVIDIA's "CUDA Binary Utilities", from Turing to Blackwell.
 #include <fmt/format.h>
 
@@ -43,7 +44,7 @@ constexpr std::array kKinds = {
         "VABSDIFF4 VHMNMX VIADD VIADDMNMX VIMNMX VIMNMX3 VOTE "},
     Kind{kScalar, " CREDUX CS2UR R2UR REDUX S2UR UCLEA UFFMA UP2UR UR2UP USETMAXREG VOTEU "},
     Kind{kBranch,
-         " BMOV BPT BRA BREAK BSSY BSYNC CALL ENDCOLLECTIVE EXIT JMP KILL RET RPCMOV WARPSYNC "},
+         " BMOV BPT BRA BREAK BSSY BSYNC ENDCOLLECTIVE EXIT JMP KILL RET RPCMOV WARPSYNC "},
     Kind{kWait,
          " ACQBULK ACQSHMINIT CCTL CCTLL CCTLT CGAERRBAR DEPBAR ERRBAR FENCE LDGDEPBAR MEMBAR "
          "NANOSLEEP SYNCS WARPGROUP WARPGROUPSET "},
@@ -244,6 +245,8 @@ Program parse_sass(std::string_view text, const AssemblyContext&) {
     const std::optional<Line> line = instruction_of(*next);
     if (!line) {
       const std::string_view word = trimmed(*next);
+      if (contains(word, ";") && !word.starts_with('.') && !word.starts_with("//"))
+        builder.refuse(quoted(*next) + " is no instruction of SASS");
       if (word.ends_with(':') && !contains(word, " ") && !contains(word, "/"))
         labels.emplace_back(word.substr(0, word.size() - 1));
       continue;

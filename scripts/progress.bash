@@ -46,8 +46,7 @@ follow() {
       echo "$line" >&2
     else
       columns=${COLUMNS:-}
-      [ "$columns" -gt 0 ] 2>/dev/null || columns=$(stty size <&2 | cut -d ' ' -f 2)
-      [ "$columns" -gt 0 ] || columns=80
+      [[ $columns =~ ^0*([1-9][0-9]*)$ ]] || [[ $(stty size <&2) =~ ' '([1-9][0-9]*)$ ]] && columns=${BASH_REMATCH[1]} || columns=80
       printf '%s%s' "$redraw" "${line:0:columns-1}" >&2
     fi
   done

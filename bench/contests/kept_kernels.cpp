@@ -48,19 +48,21 @@ class Folder {
 
   /// Thread-safe.
   void add(const Variant& kernel, const Problem& problem) {
-    std::string hash, cache, note;
+    std::string hash, note;
+    std::optional<std::size_t> kept_bytes;
     try {
       if (const auto why = why_illegal(kernel, device_->profile().limits, problem))
         fail(ErrorCode::kUnsupported, "is illegal here: {}", *why);
-      const Shader shader = emit_main(kernel, signature_of(staged_problem(problem)));
-      hash = shader.hash;
-      if (is_new(hash)) note = keep(shader, cache);
+      const Signature signature = signature_of(staged_problem(problem));
+      hash = emit_gemm(kernel, signature).hash;  // as in the database
+      if (is_new(hash)) note = keep(emit_main(kernel, signature), hash, kept_bytes);
     } catch (const Error& error) {
+      if (error.code() == ErrorCode::kIo) throw;
       note = error.what();
     }
     const std::lock_guard lock(mutex_);
     table_->add(fmt::format("{},{},{},{},{}", to_string(problem), to_string(kernel), hash,
-                            cache.size(), quoted(note)));
+                            kept_bytes ? std::to_string(*kept_bytes) : "", quoted(note)));
     if (!note.empty()) fmt::print("{}, {}: {}\n", to_string(problem), short_name(kernel), note);
   }
 
@@ -69,9 +71,11 @@ class Folder {
     const std::lock_guard lock(mutex_);
     return hashes_.insert(hash).second;
   }
-  /// Returns what is missing.
-  std::string keep(const Shader& shader, std::string& cache) {
+  /// Sets the size of the cache once it is kept, and returns what is missing.
+  std::string keep(const Shader& shader, const std::string& hash,
+                   std::optional<std::size_t>& kept_bytes) {
     const std::vector<std::uint32_t> spirv = compile(shader);
+    std::string cache;
     device_->create_pipeline(spirv, shader.interface, &cache);
     const std::string text =
         text_of(device_->create_pipeline(spirv, shader.interface).executables());
@@ -81,12 +85,13 @@ class Folder {
         return fmt::format("no room for its {} B", cache.size() + text.size());
       left_bytes_ -= cache.size() + text.size();
     }
-    write_file(shader.hash, "cache", cache);
-    if (!text.empty()) write_file(shader.hash, "txt", text);
+    write_file(hash, "cache", cache);
+    kept_bytes = cache.size();
+    if (!text.empty()) write_file(hash, "txt", text);
     if (device_->profile().vendor_id != kNvidia) return "";
     const std::string_view cubin = cubin_in(cache);
     if (cubin.empty()) return "no cubin found in the blob";
-    write_file(shader.hash, "cubin", cubin);
+    write_file(hash, "cubin", cubin);
     return "";
   }
   void write_file(const std::string& hash, std::string_view kind, std::string_view content) const {

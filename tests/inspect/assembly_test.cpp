@@ -267,12 +267,14 @@ TEST(SassTest, ShapesAndWidthsOfOpcodes) {
   for (const char* code :
        {"IMMA.16832.S8.S8 R4, R8", "HMMA.1688.F32.TF32 R4, R8", "DMMA.884 R4, R8",
         "HGMMA.64x128x16.F32 R4", "IDP.4A.S8.S8 R4, R5", "LDG.E.U8 R1, [R2]", "LDCU.64 UR4, c[0x0]",
-        "ATOMS.ADD R1, [R2]", "UFFMA UR1, UR2", "UTMALDG.2D [UR8]", "HMMA.NEW R4, R8"})
+        "ATOMS.ADD R1, [R2]", "UFFMA UR1, UR2", "UTMALDG.2D [UR8]", "HMMA.NEW R4, R8",
+        "CALL.REL.NOINC `(.L_x_2)"})
     text += fmt::format("/*{:04x}*/ {} ;\n", text.size(), code);
   const InstructionCounts counts = whole(AssemblySyntax::kSass, text + "/*ffff*/ EXIT ;\n");
   EXPECT_EQ(counts.multiply_adds,
             16 * 8 * 32 + 16 * 8 * 8 + 8 * 8 * 4 + 64 * 128 * 16 / 4 + 4 * 32);
-  EXPECT_THAT(counts.unknown, UnorderedElementsAre(Pair("UTMALDG.2D", 1), Pair("HMMA.NEW", 1)));
+  EXPECT_THAT(counts.unknown, UnorderedElementsAre(Pair("UTMALDG.2D", 1), Pair("HMMA.NEW", 1),
+                                                   Pair("CALL.REL.NOINC", 1)));
   EXPECT_THAT(
       counts.accesses,
       UnorderedElementsAre(Pair(load(kGlobal, 8), 1), Pair(uniform_load(64), 1),

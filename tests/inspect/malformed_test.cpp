@@ -125,6 +125,22 @@ TEST(MalformedTest, SassOfTwoFunctionsIsRefused) {
   EXPECT_THAT(refusal(AssemblySyntax::kSass, one + one), HasSubstr("line 3: a second function"));
 }
 
+TEST(MalformedTest, ALineOfSassThatIsNoInstructionIsRefused) {
+  for (const char* line : {"[B------:R-:W-:-:S04] FFMA R1, R2, R3, R1 ;",
+                           "/*ffffffffffffffffffffffff*/ FFMA R1, R2, R3, R1 ;"})
+    EXPECT_THAT(refusal(AssemblySyntax::kSass,
+                        "/*0000*/ MOV R1, R2 ;\n" + std::string(line) + "\n/*0010*/ EXIT ;\n"),
+                HasSubstr("is no instruction of SASS"))
+        << line;
+}
+
+TEST(MalformedTest, LinesOfWindowsAndAByteOrderMarkAreRead) {
+  EXPECT_EQ(refusal(AssemblySyntax::kSass, "\xef\xbb\xbf\t.headerflags\r\n/*0000*/ EXIT ;\r\n"),
+            "");
+  EXPECT_THAT(refusal(AssemblySyntax::kSass, "/*0000*/ EXIT ;\r\n/*0010*/ MO\rV ;\n"),
+              HasSubstr("line 2"));
+}
+
 TEST(MalformedTest, LargeAndHostileTextEnds) {
   constexpr std::size_t kBytes = std::size_t{8} << 20;
   for (const AssemblySyntax syntax : kSyntaxes) {
