@@ -4,10 +4,14 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <condition_variable>
 #include <cstdio>
+#include <mutex>
+#include <system_error>
 #include <utility>
 
 #include "cli/terminal.h"
+#include "runtime/support/background.h"
 
 namespace rooftile {
 namespace {
@@ -16,8 +20,6 @@ constexpr std::chrono::milliseconds kLeastPause(100);  // between two lines
 
 std::string step_text(const TuneProgress& p) {
   switch (p.phase) {
-    case TunePhase::kCalibrating:
-      return "calibrate";
     case TunePhase::kRefreshing:
       return "refresh";
     case TunePhase::kImporting:
@@ -28,6 +30,8 @@ std::string step_text(const TuneProgress& p) {
     case TunePhase::kComparing:
     case TunePhase::kFinished:
       return "finish";
+    case TunePhase::kCalibrating:
+      break;  // calibrate() draws it.
   }
   return "";
 }
@@ -50,12 +54,34 @@ std::string left_text(double seconds) {
 
 ProgressBar::ProgressBar() : terminal_(can_redraw(STDERR_FILENO)) {}
 
-void ProgressBar::show(const TuneProgress& p) {
-  if (!terminal_ || p.phase == TunePhase::kFinished) return;
-  if (p.phase == TunePhase::kCalibrating) {
-    draw(fmt::format("{}, about 15 s left; then tune for {:.0f} s", step_text(p), p.budget_s));
-    return;
+/// A calibration says nothing before its end.
+void ProgressBar::calibrate(double budget_s) {
+  using Clock = std::chrono::steady_clock;
+  const auto draw_now = [this, budget_s, began = Clock::now()] {
+    constexpr double kUsual_s = 15;
+    const double past_s = std::chrono::duration<double>(Clock::now() - began).count();
+    draw(fmt::format("calibrate, {:.0f} %, about {} left; then tune for {:.0f} s",
+                     std::min(100 * past_s / kUsual_s, 99.0), left_text(kUsual_s - past_s),
+                     budget_s));
+  };
+  draw_now();
+  try {
+    ticker_ = thread_without_signals([draw_now](const std::stop_token& stop) {
+      std::mutex mutex;
+      std::unique_lock lock(mutex);
+      std::condition_variable_any wake;
+      while (!wake.wait_for(lock, stop, std::chrono::seconds(1),
+                            [&] { return stop.stop_requested(); }))
+        draw_now();
+    });
+  } catch (const std::system_error&) {  // No thread can be created: the line stands.
   }
+}
+
+void ProgressBar::show(const TuneProgress& p) {
+  ticker_ = {};
+  if (!terminal_ || p.phase == TunePhase::kFinished) return;
+  if (p.phase == TunePhase::kCalibrating) return calibrate(p.budget_s);
   const double share = std::clamp(p.elapsed_s / std::max(p.budget_s, 1e-9), 0.0, 1.0);
   std::string line =
       fmt::format("{}, {:.0f} %, about {} left, {}{}", step_text(p), 100 * share,
@@ -77,6 +103,7 @@ void ProgressBar::draw(std::string line) {
 }
 
 void ProgressBar::clear() {
+  ticker_ = {};
   if (!shown_) return;
   fmt::print(stderr, "\r\x1b[K");
   std::fflush(stderr);

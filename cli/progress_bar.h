@@ -2,6 +2,7 @@
 
 #include <chrono>
 #include <string>
+#include <thread>
 
 #include "tuner/tune.h"
 
@@ -18,11 +19,13 @@ class ProgressBar {
   void clear();
 
  private:
+  void calibrate(double budget_s);
   void draw(std::string line);
 
   bool terminal_;
   bool shown_ = false;
   std::chrono::steady_clock::time_point drawn_;
+  std::jthread ticker_;  // draws while a calibration runs, and nothing else does then
 };
 
 }  // namespace rooftile

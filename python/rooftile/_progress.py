@@ -33,8 +33,8 @@ def parsed(line: str) -> Optional[Tuple[float, str]]:
 
     >>> parsed("tune 0/2, 50 %, about 30 s left, searching 8x8x8 nn")
     (0.5, 'tune 0/2, searching 8x8x8 nn')
-    >>> parsed("calibrate, about 15 s left; then tune for 60 s")
-    (0.0, 'calibrate, about 15 s left; then tune for 60 s')
+    >>> parsed("calibrate, 0 %, about 15 s left; then tune for 60 s")
+    (0.0, 'calibrate, 0 %, about 15 s left; then tune for 60 s')
     """
     if line.startswith("calibrate,"):
         return 0.0, line

@@ -20,7 +20,7 @@ echo "$@" > "$0.asked"
 cp "$5" "$0.shapes" 2>/dev/null
 echo "$TERM $COLUMNS $NO_COLOR" > "$0.terminal"
 [ -t 2 ] || echo "no terminal" >&2
-printf '\r\033[Kcalibrate, about 15 s left; then tune for 60 s' >&2
+printf '\r\033[Kcalibrate, 0 %%, about 15 s left; then tune for 60 s' >&2
 printf '\r\033[Ktune 0/1, 50 %%, about 30 s left, searching 8x9x10 nn: 1.5 GFLOP/s, 5 %% of roof' >&2
 printf '\r\033[K' >&2
 echo 'rooftile: a warning' >&2
@@ -53,7 +53,7 @@ def test_tuning_shows_progress_and_returns_the_table(tuner):
     done = rt.tune([(8, 9, 10), {"m": 1, "n": 2, "k": 3, "trans_b": True, "type": "f16", "groups": 4, "skew": 1.5}], "60s", lambda *shown: seen.append(shown),
                    database="/a/b.db", device="llvm")
     assert done == rt.Tuned("a table\n", "rooftile: a warning")
-    assert seen == [(0.0, "calibrate, about 15 s left; then tune for 60 s"),
+    assert seen == [(0.0, "calibrate, 0 %, about 15 s left; then tune for 60 s"),
                     (0.5, "tune 0/1, searching 8x9x10 nn: 1.5 GFLOP/s, 5 % of roof")]
     asked = of(tuner, "asked").read_text().split()
     assert asked[:4] == ["tune", "--budget", "60s", "--shapes"] and asked[5:] == ["--db", "/a/b.db", "--device", "llvm"]
