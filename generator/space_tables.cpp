@@ -186,10 +186,11 @@ constexpr Table kTables[] = {
      "tile=64,128,256 tile_k=32,64 unroll_k=32 stages=1,2"},
     {kMatrix, "matrix units, tiles in the order of the operands, fetched ahead", 32, 512,
      "tile=64,128,256 tile_k=32,64 unroll_k=32,64 stage=stored stages=1 shared_pad=8 "
-     "prefetch=ahead,peeled raster=row,grouped8"},
-    {kMatrix, "matrix units, the same with a kernel for the tiles inside of C", 32, 512,
-     "tile=128,256 subgroup=64 unroll_k=32 stage=stored stages=1 shared_pad=8 "
-     "prefetch=ahead,peeled store_map=plain,permuted edge=apart"},
+     "prefetch=ahead raster=row,grouped8"},
+    // What they gain on a GPU is asked by bench/experiments; the model expects the same of all.
+    {kMatrix, "matrix units, forms of the loop and of the stores", 32, 512,
+     "tile_m=128 tile_n=128,256 subgroup=64 unroll_k=32 stage=stored stages=1 shared_pad=8 "
+     "prefetch=ahead,peeled store_map=plain,permuted edge=masked,apart"},
     {kMatrix, "matrix units, one tile, fetched ahead", 32, 512,
      "tile=64,128 tile_k=32,64 unroll_k=32 stages=1 prefetch=ahead,peeled"},
     {kMatrix, "matrix units, small problems and small units", 32, 512,

@@ -56,7 +56,7 @@ for file in experiments/*.csv; do
   ! grep -v 'is illegal here: ' "gpu-work/experiments-${file##*/}" | grep -q '"[^"]\+"$' || fail "no answer" "$(cat "gpu-work/experiments-${file##*/}")"
 done
 tar -C gpu-work -xf gpu-work/kernels.tar ./kernels.csv
-has 4 kernels.csv
+has $((2 * $(sed '/^#/d; /^experiment,/d' "$file" | head -n 2 | wc -l))) kernels.csv
 has 2 dispatch.csv
 has 2 decode.csv
 grep -q '^dispatches,.*,64,' gpu-work/floor.csv || fail "floor.csv lacks 64 dispatches" "$(cat gpu-work/floor.csv)"
