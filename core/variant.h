@@ -87,7 +87,7 @@ struct Variant {
   int subgroup_size = 0;  // lanes that the kernel is built for; 0: any number
   Optimization optimization = Optimization::kZero;
   Prefetch prefetch = Prefetch::kNone;    // with one stage (tiled, matrix)
-  StoreMap store_map = StoreMap::kPlain;  // of tiles along k (matrix)
+  StoreMap store_map = StoreMap::kPlain;  // how tiles along k are stored (matrix)
 
   bool operator==(const Variant&) const = default;
 };
@@ -105,8 +105,8 @@ std::vector<std::string> parameter_names();
 std::string parameter_values(std::string_view parameter);
 
 /// Parameters as text, "family=tiled tile_m=64 ...", so that parse_variant(to_string(v)) == v.
-/// A parameter that is younger than stored results is left out where it has its default: the texts
-/// of kernels without it, and so their hashes and results, stay as they are.
+/// A parameter that is younger than stored results is left out where it has its default, so that
+/// kernels without it keep their texts, hashes and results.
 std::string to_string(const Variant& v);
 /// Reads such a text; parameters that are left out keep their defaults.
 Variant parse_variant(std::string_view text);

@@ -1,4 +1,4 @@
-// What a driver makes of kernels, on disk, for those who have the device only for minutes.
+// Writes what a driver makes of kernels to disk, to be read when the device is no longer there.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,7 @@ namespace rooftile {
 ///     HASH.cubin    what cubin_in() finds in them
 ///
 /// and kernels.csv, which says for each kernel and problem which hash it has, or why there is none.
-/// Of texts and caches together the first most_bytes are kept. Prints what was left out. Throws
+/// Keeps the first most_bytes of texts and caches together, and prints what it leaves out. Throws
 /// kIo, and kDevice where the device cannot be opened.
 void keep_kernels(const DeviceProfile& profile, const std::vector<Experiment>& experiments,
                   const std::filesystem::path& folder, unsigned threads,
