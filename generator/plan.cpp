@@ -170,12 +170,13 @@ struct Block {
 };
 
 /// Whether the kernel for tiles inside of C may compute this block of them.
-bool runs_apart(const Variant& v, const Signature& s, const Target& target, const Block& block) {
-  const std::int64_t vector = fragment_vector(v, s);
-  return v.edge == Edge::kApart && target.alpha == 1 && target.beta == 0 &&
-         block.depth.begin == 0 && target.base % vector == 0 && target.ld % vector == 0 &&
-         target.stride % vector == 0 && block.rows.size >= v.tile_m &&
-         block.columns.size >= v.tile_n;
+bool runs_apart(const Variant& v, const Problem& p, SumsIn sums, const Target& target,
+                const Block& block) {
+  if (v.edge != Edge::kApart) return false;
+  const std::int64_t vector = fragment_vector(v, compiled_signature(signature_of(p), sums));
+  return target.alpha == 1 && target.beta == 0 && block.depth.begin == 0 &&
+         target.base % vector == 0 && target.ld % vector == 0 && target.stride % vector == 0 &&
+         block.rows.size >= v.tile_m && block.columns.size >= v.tile_n;
 }
 
 /// Cuts a block into the tiles inside of it, which come first, and what is right of and below them.
@@ -308,7 +309,7 @@ GemmPlan plan_gemm(const Variant& v, const DeviceLimits& limits, const Problem& 
                           v.tile_n, limits.max_workgroup_count[x]);
         for (const Range& n_range : ranges(q.n, v.tile_n, columns)) {
           const Block block = {products, m_range, n_range, depth};
-          if (!runs_apart(v, compiled_signature(signature_of(p), sums), target, block)) {
+          if (!runs_apart(v, p, sums, target, block)) {
             plan.gemms.push_back(gemm_step(v, q, placement, a, b, target, block));
             continue;
           }

@@ -104,7 +104,7 @@ std::vector<Variant> legal_variants(const DeviceLimits& limits) {
 }
 
 std::vector<int> splits_for(const Variant& v, const Problem& p, double compute_units) {
-  constexpr int kLeastTrips = 4;  // of a part: below, its start and its sums cost as much
+  constexpr int kLeastTrips = 4;  // of a part; a shorter one costs as much to start and to add
   const std::int64_t tiles = divide_up(p.m, v.tile_m) * divide_up(p.n, v.tile_n) *
                              divide_up(std::max<std::int64_t>(p.batch, 1), v.tile_batch);
   const std::int64_t most =

@@ -187,7 +187,7 @@ constexpr Table kTables[] = {
     {kMatrix, "matrix units, tiles in the order of the operands, fetched ahead", 32, 512,
      "tile=64,128,256 tile_k=32,64 unroll_k=32,64 stage=stored stages=1 shared_pad=8 "
      "prefetch=ahead raster=row,grouped8"},
-    // What they gain on a GPU is asked by bench/experiments; the model expects the same of all.
+    // The model predicts one time for all of them; bench/experiments asks a GPU which are faster.
     {kMatrix, "matrix units, forms of the loop and of the stores", 32, 512,
      "tile_m=128 tile_n=128,256 subgroup=64 unroll_k=32 stage=stored stages=1 shared_pad=8 "
      "prefetch=ahead,peeled store_map=plain,permuted edge=masked,apart"},

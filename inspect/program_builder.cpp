@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/byte_order_mark.h"
 #include "core/error.h"
 #include "inspect/assembly_words.h"
 
@@ -17,7 +18,6 @@ std::optional<std::string_view> ProgramBuilder::next_line() {
   std::string_view line = rest_.substr(0, end);
   rest_.remove_prefix(end == std::string_view::npos ? rest_.size() : end + 1);
   if (line.ends_with('\r')) line.remove_suffix(1);
-  constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
   if (line_ == 1 && line.starts_with(kByteOrderMark)) line.remove_prefix(kByteOrderMark.size());
   if (!is_text(line)) refuse(quoted(line) + " is no text");
   return line;

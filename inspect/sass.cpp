@@ -1,15 +1,13 @@
 // SASS, the code of NVIDIA's own compiler, as nvdisasm and cuobjdump print a function:
 //
 //   .L_x_1:
-//           /*0a10*/                   HMMA.16816.F32 R4, R16, R20, R4 ;    /* 0x000000141004723c
-//           */
-//                                                                           /* 0x000fe20000001804
-//                                                                           */
-//           /*0a20*/              @!P0 BRA `(.L_x_1) ;
+//           /*0a10*/    HMMA.16816.F32 R4, R16, R20, R4 ;  /* 0x000000141004723c */
+//                                                          /* 0x000fe20000001804 */
+//           /*0a20*/    @!P0 BRA `(.L_x_1) ;
 //
 // cuobjdump names the address where a branch leads instead of a label. A CALL is an unknown opcode:
-// what it calls is not counted. The opcodes are those of the
-// tables in NVIDIA's "CUDA Binary Utilities", from Turing to Blackwell.
+// what it calls is not counted. The opcodes are those of the tables in NVIDIA's "CUDA Binary
+// Utilities", from Turing to Blackwell.
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -9,6 +9,7 @@
 
 #include "bench/contests/compilers.h"
 #include "bench/contests/program.h"
+#include "core/device_kinds.h"
 #include "core/error.h"
 #include "generator/compile.h"
 #include "generator/emit.h"
@@ -17,8 +18,6 @@
 
 namespace rooftile {
 namespace {
-
-constexpr std::uint32_t kNvidia = 0x10de;
 
 std::string text_of(const std::vector<CompiledExecutable>& executables) {
   std::string text;

@@ -176,9 +176,8 @@ void add_emit(CLI::App& app, const Globals& globals, Action& action) {
               "--list-space", arguments.list_space,
               "Print the kernels that `rooftile tune` chooses from, one a line: those that are "
               "legal and have the given parameters, types, transposes, epilogue and sizes; those "
-              "with atomic additions only with `rooftile tune --atomics`. It adds split-K kernels "
-              "in "
-              "as many parts of k as fill the device")
+              "with atomic additions only with `rooftile tune --atomics`. It adds split-K "
+              "kernels in as many parts of k as fill the device")
           ->excludes(pack)
           ->excludes(inside)
           ->excludes(spirv);
