@@ -8,6 +8,7 @@
 #include <set>
 
 #include "bench/contests/compilers.h"
+#include "bench/contests/machine_code.h"
 #include "bench/contests/program.h"
 #include "core/device_kinds.h"
 #include "core/error.h"
@@ -88,9 +89,7 @@ class Folder {
     kept_bytes = cache.size();
     if (!text.empty()) write_file(hash, "txt", text);
     if (device_->profile().vendor_id != kNvidia) return "";
-    const std::string_view cubin = cubin_in(cache);
-    if (cubin.empty()) return "no cubin found in the blob";
-    write_file(hash, "cubin", cubin);
+    write_file(hash, "bin", machine_code(cache));
     return "";
   }
   void write_file(const std::string& hash, std::string_view kind, std::string_view content) const {
@@ -109,11 +108,6 @@ class Folder {
 };
 
 }  // namespace
-
-std::string_view cubin_in(std::string_view blob) {
-  const std::size_t at = blob.find("\177ELF");
-  return at == std::string_view::npos ? std::string_view() : blob.substr(at);
-}
 
 void keep_kernels(const DeviceProfile& profile, const std::vector<Experiment>& experiments,
                   const std::filesystem::path& folder, unsigned threads, std::uint64_t most_bytes) {

@@ -3,7 +3,6 @@
 
 #include <cstdint>
 #include <filesystem>
-#include <string_view>
 #include <vector>
 
 #include "bench/contests/experiment.h"
@@ -16,7 +15,7 @@ namespace rooftile {
 ///
 ///     HASH.txt      what the driver's compiler tells: statistics, internal representations
 ///     HASH.cache    the data of a pipeline cache that holds this shader alone
-///     HASH.cubin    what cubin_in() finds in them
+///     HASH.bin      on NVIDIA, machine_code() of it
 ///
 /// and kernels.csv, which says for each kernel and problem which hash it has, or why there is none.
 /// Keeps the first most_bytes of texts and caches together, and prints what it leaves out. Throws
@@ -24,9 +23,5 @@ namespace rooftile {
 void keep_kernels(const DeviceProfile& profile, const std::vector<Experiment>& experiments,
                   const std::filesystem::path& folder, unsigned threads,
                   std::uint64_t most_bytes = 8'000'000);
-
-/// The blob from the first ELF file in it on, which is how NVIDIA's tools take code; empty: there
-/// is none, because it is compressed or of another kind.
-std::string_view cubin_in(std::string_view blob);
 
 }  // namespace rooftile

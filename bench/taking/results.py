@@ -22,7 +22,7 @@ KINDS = {"gemm": {"problem", "contestant", "median_ns"}, "weights": {"type", "ke
 
 
 # What is told of a main loop in SASS, in this order.
-OPCODES = "HMMA IMMA FFMA HFMA2 IDP LDSM LDS STS LDG LDGSTS BAR MOV".split()
+OPCODES = "HMMA IMMA FFMA HFMA2 IDP LDSM LDS STS LDG LDGSTS LDL STL BAR MOV".split()
 
 
 class Refused(Exception):

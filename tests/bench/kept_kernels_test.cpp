@@ -12,14 +12,6 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-TEST(KeptKernelsTest, CodeBeginsWhereAnElfFileDoes) {
-  const std::string code = std::string("\177ELF\2\1\1") + '\0' + "code";
-  EXPECT_EQ(cubin_in(std::string(32, '\0') + code), code);
-  EXPECT_EQ(cubin_in(code), code);
-  for (const std::string& other : {std::string(), std::string("\177EL"), std::string(99, '\177')})
-    EXPECT_EQ(cubin_in(other), "");
-}
-
 TEST(KeptKernelsTest, WhatExceedsTheRoomIsSaid) {
   const Enumeration found = enumerate_devices();
   ASSERT_FALSE(found.devices.empty()) << found.note;

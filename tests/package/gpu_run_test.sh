@@ -112,19 +112,23 @@ called "bench_kernels $scratch/experiments/3-float32.csv --csv $scratch/gpu-work
 bench_kernels $scratch/experiments/4-new.csv --csv $scratch/gpu-work/experiments-4-new.csv
 bench_kernels $(echo "$scratch"/experiments/*.csv) --keep $scratch/gpu-work/.kernels"$'\n'"$closing"
 
-# --- What the driver makes of kernels, on a machine with one of NVIDIA's tools, which refuses what it does not know.
+# --- What the driver makes of kernels, on a machine with NVIDIA's tools and two GPUs. nvdisasm refuses what it does not know.
 mkdir tools
 cat >tools/nvdisasm <<'TOOL'
 #!/usr/bin/env bash
-[ "$1 $(cat "$2")" = "-c a cubin" ] && echo "a listing"
+[ "$1 $2 $(cat "$3")" = "-b SM90 some code" ] && echo "a listing"
 TOOL
-chmod +x tools/nvdisasm
+cat >tools/nvidia-smi <<'TOOL'
+#!/usr/bin/env bash
+[[ $* != *compute_cap,name,uuid* ]] || printf '%s\n' "8.9, NVIDIA L4, GPU-1" "9.0, NVIDIA H200, GPU-2"
+TOOL
+chmod +x tools/*
 act 'case "$*" in
-  *--keep*) mkdir "${!#}" && cd "${!#}" && echo "a table" >kernels.csv && echo "a cubin" >known.cubin && echo other >other.cubin && echo x >known.cache ;;
+  *--keep*) mkdir "${!#}" && cd "${!#}" && echo "a table" >kernels.csv && echo "some code" >known.bin && echo other >other.bin && echo x >known.cache ;;
   *--sass*) cp "$3" "${!#}" ;;
 esac'
 rm gpu-work/kernels.state
-PATH=$scratch/tools:$PATH run 0 --seconds 100000
+PATH=$scratch/tools:$PATH run 0 --seconds 100000 --device h200
 rm -r tools bin/act
 unpacked
 mkdir kept
@@ -132,7 +136,7 @@ tar -C kept -xf unpacked/gpu-work/kernels.tar || fail "the archive lacks the ker
 says kept/kernels.csv 'a table'
 says kept/known.sass 'a listing'
 says kept/known.json 'a listing'
-[ -e kept/known.cache ] && [ ! -e kept/other.json ] && [ ! -e kept/known.cubin ] || fail "kept: $(ls kept)"
+[ -e kept/known.cache ] && [ -e kept/other.bin ] && [ ! -e kept/other.json ] && [ ! -e kept/known.bin ] || fail "kept: $(ls kept)"
 
 # --- Programs that hang, also when asked to end: at the step's limit, then at the run's.
 rm -r gpu-work
