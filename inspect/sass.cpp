@@ -5,9 +5,11 @@
 //                                                          /* 0x000fe20000001804 */
 //           /*0a20*/    @!P0 BRA `(.L_x_1) ;
 //
-// cuobjdump names the address where a branch leads instead of a label. A CALL is an unknown opcode:
-// what it calls is not counted. The opcodes are those of the tables in NVIDIA's "CUDA Binary
-// Utilities", from Turing to Blackwell.
+// cuobjdump, and nvdisasm -b, name the address where a branch leads instead of a label. A CALL that
+// keeps no return address, which is how NVIDIA's driver leaves a loop, is a branch; any other CALL
+// is an unknown opcode: what it calls is not counted. An nvdisasm that is older than the GPU leaves
+// out what it does not know: "(missing)", of unknown kind, stands in for that. The opcodes are
+// those of the tables in NVIDIA's "CUDA Binary Utilities", from Turing to Blackwell.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -25,6 +27,8 @@ namespace {
 using enum InstructionClass;
 
 constexpr double kSubgroup = 32;
+constexpr std::uint64_t kInstructionBytes = 16;
+constexpr std::uint64_t kMostMissing = 64;  // one after the other
 
 struct Kind {
   InstructionClass kind;
@@ -137,10 +141,11 @@ void classify(Instruction& made, std::string_view operands) {
   const std::string_view opcode = made.opcode;
   const std::string_view name = opcode.substr(0, opcode.find('.'));
   // What the compiler writes for a move where that unit is less busy.
-  const std::size_t sources = operands.find(',');
-  if (opcode.starts_with("IMAD.MOV") ||
-      (name == "HFMA2" && sources != std::string_view::npos &&
-       trimmed(operands.substr(sources + 1)).starts_with("-RZ, RZ,"))) {
+  std::string_view sources = operands;
+  take_until(sources, ',');
+  sources = trimmed(sources);
+  if ((name == "IMAD" && sources.starts_with("RZ, RZ,")) ||
+      (name == "HFMA2" && sources.starts_with("-RZ, RZ,"))) {
     made = {.kind = kVector, .opcode = "MOV"};
     return;
   }
@@ -170,15 +175,17 @@ void classify(Instruction& made, std::string_view operands) {
     made.kind = kScalar;
 }
 
-/// "0x2a0" for "0x02a0"; nothing for what is no address.
-std::optional<std::string> address(std::string_view digits) {
+std::optional<std::uint64_t> address(std::string_view digits) {
   std::uint64_t value = 0;
   const auto [end, error] =
       std::from_chars(digits.data(), digits.data() + digits.size(), value, 16);
   if (digits.empty() || error != std::errc() || end != digits.data() + digits.size())
     return std::nullopt;
-  return fmt::format("{:#x}", value);
+  return value;
 }
+
+/// As targets name it: "0x2a0".
+std::string label_of(std::uint64_t address) { return fmt::format("{:#x}", address); }
 
 /// Where a branch leads: its last operand, "`(.L_x_1)" or "0x2a0". "": to what is not shown.
 std::string target_of(std::string_view operands) {
@@ -186,12 +193,14 @@ std::string target_of(std::string_view operands) {
   if (begin != std::string_view::npos) operands.remove_prefix(begin + 1);
   if (operands.starts_with("`(") && operands.ends_with(')'))
     return std::string(operands.substr(2, operands.size() - 3));
-  return operands.starts_with("0x") ? address(operands.substr(2)).value_or("") : "";
+  if (!operands.starts_with("0x")) return "";
+  const auto at = address(operands.substr(2));
+  return at ? label_of(*at) : "";
 }
 
 /// A line with an instruction: "/*0a20*/ @!P0 BRA `(.L_x_1) ;".
 struct Line {
-  std::string address;  // "0xa20"
+  std::uint64_t address;
   bool predicated;
   std::string_view opcode, operands;
 };
@@ -220,9 +229,12 @@ bool is_sass_opcode(std::string_view word) {
   });
 }
 
-bool jumps(std::string_view opcode) {
-  const std::string_view name = opcode.substr(0, opcode.find('.'));
-  return name == "BRA" || name == "JMP";
+/// Within the function; what a CALL names otherwise is another one.
+bool jumps(const Line& line) {
+  const std::string_view name = line.opcode.substr(0, line.opcode.find('.'));
+  if (name != "CALL") return name == "BRA" || name == "JMP";
+  const std::string target = target_of(line.operands);
+  return line.opcode.ends_with(".NOINC") && (target.starts_with("0x") || target.starts_with(".L"));
 }
 
 }  // namespace
@@ -231,13 +243,23 @@ Program parse_sass(std::string_view text, const AssemblyContext&) {
   std::set<std::string, std::less<>> targets;  // addresses that are named instead of labels
   ProgramBuilder before(text);
   while (const auto next = before.next_line())
-    if (const auto line = instruction_of(*next); line && jumps(line->opcode))
+    if (const auto line = instruction_of(*next); line && jumps(*line))
       targets.insert(target_of(line->operands));
 
   ProgramBuilder builder(text);
   std::vector<std::string> labels;  // of the next instruction
   bool behind_end = false;          // What follows fills the function up, unless it has a label.
-  std::string last_address;
+  std::optional<std::uint64_t> last_address;
+  // Gives the instruction at the address its labels; false: it fills the function up.
+  const auto reach = [&](std::uint64_t address, bool may_fill) {
+    if (std::string label = label_of(address); targets.contains(label))
+      labels.push_back(std::move(label));
+    if (behind_end && labels.empty() && may_fill) return false;
+    for (const std::string& label : labels) builder.label(label);
+    labels.clear();
+    behind_end = false;
+    return true;
+  };
   using enum ProgramBuilder::Next;
   while (const auto next = builder.next_line()) {
     const std::optional<Line> line = instruction_of(*next);
@@ -251,29 +273,33 @@ Program parse_sass(std::string_view text, const AssemblyContext&) {
     }
     if (next->find(';') == std::string_view::npos || !is_sass_opcode(line->opcode))
       builder.refuse(quoted(*next) + " is no instruction of SASS");
-    if (line->address == "0x0" && !last_address.empty())
+    if (last_address && line->address <= *last_address)
       builder.refuse("a second function begins; name a listing of one");
+    if (last_address && line->address - *last_address > kMostMissing * kInstructionBytes)
+      builder.refuse(fmt::format("more than {} instructions before it are missing", kMostMissing));
+    if (last_address)
+      for (std::uint64_t at = *last_address + kInstructionBytes; at < line->address;
+           at += kInstructionBytes)
+        if (reach(at, true)) builder.add({.opcode = "(missing)"});
     last_address = line->address;
-    if (targets.contains(line->address)) labels.push_back(line->address);
-    if (behind_end && labels.empty() && line->opcode == "NOP") continue;
-    for (const std::string& label : labels) builder.label(label);
-    labels.clear();
-    behind_end = false;
+    if (!reach(line->address, line->opcode == "NOP")) continue;
     Instruction made{.opcode = std::string(line->opcode)};
     classify(made, line->operands);
     const std::string_view name = line->opcode.substr(0, line->opcode.find('.'));
+    if (jumps(*line)) made.kind = kBranch;
     builder.add(std::move(made));
     if (listed(" BRX BRXU JMX JMXU ", name))
       builder.refuse(quoted(*next) + " leads to an address that the listing does not show");
     const bool ends = listed(" EXIT RET KILL ", name);
-    if (!ends && !jumps(line->opcode)) continue;
+    if (!ends && !jumps(*line)) continue;
     std::vector<std::string> to;
     bool always = !line->predicated;
     if (!ends) {
       to.push_back(target_of(line->operands));
       if (to.front().empty())
         builder.refuse(quoted(*next) + " leads to an address that the listing does not show");
-      always = always && !contains(line->operands, ",");  // "BRA.U UP0, `(.L_x_1)"
+      // "BRA.U UP0, `(.L_x_1)"; and what is called may come back.
+      always = always && name != "CALL" && !contains(line->operands, ",");
     }
     builder.leave(std::move(to), always ? kLeaves : kContinues);
     behind_end = always;

@@ -68,14 +68,14 @@ TEST(MachineCodeTest, TheSectionOfCodeIsFoundWhereverItStands) {
 TEST(MachineCodeTest, WhatIsNoContainerIsRefused) {
   EXPECT_THAT(refusal(""), HasSubstr("no frame of zstd"));
   EXPECT_THAT(refusal(std::string(300, '\x28')), HasSubstr("no frame of zstd"));
-  for (const std::string& other :
-       {std::string(), std::string("NVDANVVMNVuc\1\0\0\0\1\0", 18), std::string(200, 'N'),
-        container(kSections, 2, 2)})
+  for (const std::string& other : {std::string(), std::string("NVDANVVMNVuc\1\0\0\0\1\0", 18),
+                                   std::string(200, 'N'), container(kSections, 2, 2)})
     EXPECT_THAT(refusal(cache(other)), HasSubstr("no container NVuc of version 1"));
 }
 
 TEST(MachineCodeTest, SizesThatLeadOutsideAreRefused) {
-  EXPECT_THAT(refusal(cache(container({{1, 16, 113}}, 1))), HasSubstr("16 B of code from byte 121"));
+  EXPECT_THAT(refusal(cache(container({{1, 16, 113}}, 1))),
+              HasSubstr("16 B of code from byte 121"));
   const std::uint32_t most = ~std::uint32_t{0};
   for (const Section& wrong : {Section{1, 16, most}, Section{1, most - 15, 64},
                                Section{1, most - 15, most}, Section{1, 0, 64}, Section{1, 24, 64}})

@@ -162,6 +162,29 @@ TEST(SassTest, MainLoopOfAListingThatWasWrittenByHand) {
   EXPECT_EQ(counts.opcodes.at("LDSM.16.M88.4"), 2);
 }
 
+TEST(SassTest, MatrixFloat16OfAnOlderDisassembler) {
+  const InstructionCounts counts = loop_of(AssemblySyntax::kSass, "sass_f16_matrix");
+  // Nine additions (VIADD) are missing, one of which the loop begins with.
+  EXPECT_THAT(classes(counts), ElementsAre(16, 0, 9, 3, 1, 0, 2, 2, 9));
+  EXPECT_THAT(counts.matrix, ElementsAre(Pair("HMMA.16816.F32", 16)));
+  EXPECT_THAT(counts.unknown, ElementsAre(Pair("(missing)", 9)));
+  EXPECT_EQ(counts.others(), 9 + 3 + 1 + 2 + 9 + 8 + 4 + 2 + 4);
+  EXPECT_THAT(counts.accesses,
+              UnorderedElementsAre(Pair(load(kShared, 128), 8), Pair(load(kGlobal, 128), 4),
+                                   Pair(uniform_load(64), 2), Pair(store(kShared, 128), 4)));
+}
+
+TEST(SassTest, WeightsOf4BitsInALoopThatACallLeaves) {
+  const InstructionCounts counts = loop_of(AssemblySyntax::kSass, "sass_q4_vector");
+  EXPECT_THAT(classes(counts), ElementsAre(0, 32, 252, 3, 2, 0, 0, 0, 12));
+  EXPECT_EQ(counts.multiply_adds, 32 * 32);
+  EXPECT_EQ(counts.opcodes.at("LOP3.LUT"), 93);
+  EXPECT_EQ(counts.opcodes.at("FADD.FTZ"), 64);
+  EXPECT_EQ(counts.opcodes.at("MOV"), 3);  // two IMAD.MOV, an IMAD.U32 of zeros
+  EXPECT_THAT(counts.accesses,
+              UnorderedElementsAre(Pair(load(kGlobal, 128), 8), Pair(uniform_load(64), 2)));
+}
+
 InstructionCounts whole(AssemblySyntax syntax, const std::string& text,
                         IntegerProducts integers = IntegerProducts::kAreAddresses) {
   return all_counts(
@@ -268,9 +291,9 @@ TEST(SassTest, ShapesAndWidthsOfOpcodes) {
        {"IMMA.16832.S8.S8 R4, R8", "HMMA.1688.F32.TF32 R4, R8", "DMMA.884 R4, R8",
         "HGMMA.64x128x16.F32 R4", "IDP.4A.S8.S8 R4, R5", "LDG.E.U8 R1, [R2]", "LDCU.64 UR4, c[0x0]",
         "ATOMS.ADD R1, [R2]", "UFFMA UR1, UR2", "UTMALDG.2D [UR8]", "HMMA.NEW R4, R8",
-        "CALL.REL.NOINC `(.L_x_2)"})
-    text += fmt::format("/*{:04x}*/ {} ;\n", text.size(), code);
-  const InstructionCounts counts = whole(AssemblySyntax::kSass, text + "/*ffff*/ EXIT ;\n");
+        "CALL.REL.NOINC `($function)", "EXIT"})
+    text += fmt::format("/*{:04x}*/ {} ;\n", 16 * std::ranges::count(text, '\n'), code);
+  const InstructionCounts counts = whole(AssemblySyntax::kSass, text);
   EXPECT_EQ(counts.multiply_adds,
             16 * 8 * 32 + 16 * 8 * 8 + 8 * 8 * 4 + 64 * 128 * 16 / 4 + 4 * 32);
   EXPECT_THAT(counts.unknown, UnorderedElementsAre(Pair("UTMALDG.2D", 1), Pair("HMMA.NEW", 1),

@@ -21,11 +21,17 @@ struct Stored {
   const char* name;
 };
 constexpr std::array kStored = {
-    Stored{AssemblySyntax::kAco, "aco_f32_tiled"},  Stored{AssemblySyntax::kAco, "aco_f16_matrix"},
-    Stored{AssemblySyntax::kAco, "aco_q4_vector"},  Stored{AssemblySyntax::kBrw, "brw_f32_tiled"},
-    Stored{AssemblySyntax::kBrw, "brw_q4_vector"},  Stored{AssemblySyntax::kNak, "nak_f32_tiled"},
-    Stored{AssemblySyntax::kNak, "nak_f16_matrix"}, Stored{AssemblySyntax::kNak, "nak_q4_vector"},
+    Stored{AssemblySyntax::kAco, "aco_f32_tiled"},
+    Stored{AssemblySyntax::kAco, "aco_f16_matrix"},
+    Stored{AssemblySyntax::kAco, "aco_q4_vector"},
+    Stored{AssemblySyntax::kBrw, "brw_f32_tiled"},
+    Stored{AssemblySyntax::kBrw, "brw_q4_vector"},
+    Stored{AssemblySyntax::kNak, "nak_f32_tiled"},
+    Stored{AssemblySyntax::kNak, "nak_f16_matrix"},
+    Stored{AssemblySyntax::kNak, "nak_q4_vector"},
     Stored{AssemblySyntax::kSass, "sass_by_hand"},
+    Stored{AssemblySyntax::kSass, "sass_f16_matrix"},
+    Stored{AssemblySyntax::kSass, "sass_q4_vector"},
 };
 constexpr std::array kSyntaxes = {AssemblySyntax::kAco, AssemblySyntax::kBrw, AssemblySyntax::kNak,
                                   AssemblySyntax::kSass};
@@ -123,6 +129,15 @@ TEST(MalformedTest, SassOfTwoFunctionsIsRefused) {
   const std::string one = "/*0000*/ MOV R1, R2 ;\n/*0010*/ EXIT ;\n";
   EXPECT_EQ(refusal(AssemblySyntax::kSass, one), "");
   EXPECT_THAT(refusal(AssemblySyntax::kSass, one + one), HasSubstr("line 3: a second function"));
+  EXPECT_THAT(refusal(AssemblySyntax::kSass, one + "/*0010*/ EXIT ;\n"), HasSubstr("a second"));
+}
+
+TEST(MalformedTest, SassWithoutALargePartIsRefused) {
+  EXPECT_EQ(refusal(AssemblySyntax::kSass, "/*0000*/ BRA 0x400;\n/*0400*/ EXIT;\n"), "");
+  for (const char* last : {"0410", "ffffffffffffffff"})
+    EXPECT_THAT(
+        refusal(AssemblySyntax::kSass, fmt::format("/*0000*/ BRA 0x10;\n/*{}*/ EXIT;\n", last)),
+        HasSubstr("line 2: more than 64 instructions before it are missing"));
 }
 
 TEST(MalformedTest, ALineOfSassThatIsNoInstructionIsRefused) {
@@ -156,11 +171,11 @@ TEST(MalformedTest, LargeAndHostileTextEnds) {
 TEST(MalformedTest, LoopsThatTakeTooLongToCountAreRefused) {
   constexpr int kLoops = 7000;  // each inside of the one before it
   std::string text;
-  for (int i = 0; i < kLoops; ++i) text += fmt::format("/*{:x}*/ MOV R1, R2;\n", i);
+  for (int i = 0; i < kLoops; ++i) text += fmt::format("/*{:x}*/ MOV R1, R2;\n", 16 * i);
   for (int i = 0; i < kLoops; ++i)
-    text += fmt::format("/*{:x}*/ @P0 BRA 0x{:x};\n", kLoops + i, kLoops - 1 - i);
-  const Program program =
-      parse_assembly(AssemblySyntax::kSass, text + "/*ffff*/ EXIT;\n", {.subgroup_size = 32});
+    text += fmt::format("/*{:x}*/ @P0 BRA 0x{:x};\n", 16 * (kLoops + i), 16 * (kLoops - 1 - i));
+  text += fmt::format("/*{:x}*/ EXIT;\n", 32 * kLoops);
+  const Program program = parse_assembly(AssemblySyntax::kSass, text, {.subgroup_size = 32});
   EXPECT_THAT([&] { main_loop(program); },
               ::testing::ThrowsMessage<Error>(HasSubstr("nested too deeply")));
 }
