@@ -193,9 +193,8 @@ void add_outputs(CLI::App& command, InspectArguments& arguments) {
   add_file(command, "-o,--output", arguments.output, "Write text or JSON to this file");
   add_file(command, "--assembly", arguments.assembly,
            "Write the assembly of the kernel to this file (-: stdout, and nothing else)");
-  add_file(
-      command, "--sass", arguments.sass,
-      "Compile nothing, but read this listing of a function by nvdisasm -c or cuobjdump -sass");
+  add_file(command, "--sass", arguments.sass,
+           "Compile nothing, but read this listing of a function by nvdisasm or cuobjdump -sass");
   add_file(command, "--page", arguments.page,
            "Write a page, which needs no network, to this file: of this device, or of the files");
   command
