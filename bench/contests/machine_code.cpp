@@ -26,9 +26,9 @@ constexpr std::uint64_t kOrigin = 0x08, kSections = 0x10, kTable = 0x28, kSectio
 constexpr std::uint64_t kCode = 1;
 constexpr std::uint64_t kInstructionBytes = 16;
 
-std::uint64_t number(std::string_view bytes, std::uint64_t at, int count) {
+std::uint64_t number(std::string_view bytes, std::uint64_t at, std::uint64_t count) {
   std::uint64_t value = 0;
-  for (int i = count; i-- > 0;) value = value << 8 | static_cast<unsigned char>(bytes[at + i]);
+  while (count-- > 0) value = value << 8 | static_cast<unsigned char>(bytes[at + count]);
   return value;
 }
 
