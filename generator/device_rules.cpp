@@ -453,16 +453,15 @@ std::int64_t shared_bytes(const Variant& v, const Types& types) {
   if (has_workgroup_scope(v))
     return std::int64_t{piece_rows(v, types)} * v.tile_n * bytes_of(sum_type(types));
   if (v.family == Family::kMatrix) {
-    // A tile in the operand's own order has tile_k padded rows, which may be more.
-    const auto tile = [&](bool staged, std::int64_t rows) {
-      std::int64_t elements = rows * (v.tile_k + v.shared_pad);
-      if (v.stage == Stage::kStored)
-        elements = std::max(elements, v.tile_k * (rows + v.shared_pad));
-      return staged ? v.stages * elements * bytes_of(types.a) : 0;
+    const auto tiles = [&](bool staged, int rows) {
+      const TileBytes tile = tile_bytes(v, types, rows);
+      const std::int64_t bytes = v.stage == Stage::kStored
+                                     ? std::max(tile.along_k, tile.own_order)
+                                     : tile.along_k;
+      return staged ? v.stages * bytes : 0;
     };
-    const std::int64_t subgroups = local_size(v) / v.subgroup_size;
-    return tile(staged_a(v), v.tile_m) + tile(staged_b(v), v.tile_n) +
-           subgroups * v.matrix_m * v.matrix_n * bytes_of(sum_type(types));
+    return tiles(staged_a(v), v.tile_m) + tiles(staged_b(v), v.tile_n) +
+           (fragment_place(v, types) == FragmentPlace::kOwn ? fragment_bytes(v, types) : 0);
   }
   if (v.family == Family::kVector)
     return lanes_k(v) == 1 ? 0 : std::int64_t{local_size(v)} * v.reg_n * kElementBytes;

@@ -100,6 +100,9 @@ void add_matrix(Defines& defines, const Variant& v, const Signature& s) {
     add(defines, "STORE_STEP_A", a.step);
     add(defines, "STORE_ROWS_B", b.together);
     add(defines, "STORE_STEP_B", b.step);
+    const FragmentPlace place = fragment_place(v, s.types);
+    if (place != FragmentPlace::kOwn)
+      defines.emplace_back("C_TILE", place == FragmentPlace::kTileOfA ? "a_tile" : "b_tile");
   }
   add_words(defines, "VECTOR_WIDTH_A", "VECTOR_A", v.vector_width_a);
   // A word of quantised values becomes one vector of float16 pairs.

@@ -4,9 +4,31 @@
 #include "epilogue/store_vector.glsl"
 #include "matrix/store_direct.glsl"
 
+// put_fragment() puts a fragment into shared memory, and sum_at() takes its i-th sum from there.
+#ifdef C_TILE
+// In place of a tile that is no longer needed.
+const uint C_VECTORS = MATRIX_M * MATRIX_N / SHARED_WORDS;  // of a fragment
+spirv_instruction(id = 4458)
+void store_tile_c(spirv_by_reference SHARED_VECTOR p, MatrixC x, uint layout_of, uint stride,
+                  spirv_literal uint memory, uint scope);
+#define put_fragment(x)                                                                       \
+  store_tile_c(C_TILE[0][gl_SubgroupID * C_VECTORS], x, BY_ROWS, MATRIX_N / SHARED_WORDS, 40, \
+               WORKGROUP_SCOPE)
+float from_bits(float type, uint bits) { return uintBitsToFloat(bits); }
+int from_bits(int type, uint bits) { return int(bits); }
+uint from_bits(uint type, uint bits) { return bits; }
+ELEMENT sum_at(uint i) {
+  return from_bits(ELEMENT(0), word_in(C_TILE[0][gl_SubgroupID * C_VECTORS + i / SHARED_WORDS], i));
+}
+void begin_fragments() { tile_barrier(); }
+#else
 shared ELEMENT c_tile[SUBGROUPS_M * SUBGROUPS_N][MATRIX_M * MATRIX_N];
+#define put_fragment(x) store_shared_c(c_tile[gl_SubgroupID][0], x, BY_ROWS, MATRIX_N, 40, WORKGROUP_SCOPE)
+ELEMENT sum_at(uint i) { return c_tile[gl_SubgroupID][i]; }
+void begin_fragments() {}
+#endif
 
-// Stores the fragment in c_tile to C.
+// Stores the fragment in shared memory to C.
 void store_fragment(bool vectors, uint row, uint column) {
   [[dont_unroll]] for (uint v = gl_SubgroupInvocationID; v < MATRIX_M * MATRIX_N / VECTOR_WIDTH_C;
                        v += SUBGROUP_SIZE) {
@@ -15,7 +37,7 @@ void store_fragment(bool vectors, uint row, uint column) {
     if (to_row >= m) break;
     RESULT_C sum;
     [[unroll]] for (uint w = 0; w < VECTOR_WIDTH_C; ++w)
-      sum[w] = RESULT(c_tile[gl_SubgroupID][first + w]);
+      sum[w] = RESULT(sum_at(first + w));
     store_vector(vectors, sum, to_row, to_column);
   }
 }
@@ -28,11 +50,12 @@ void store_sums(uvec2 tile, uint row, uint column) {
     store_fragments(row, column);
     return;
   }
+  begin_fragments();
   [[dont_unroll]] for (uint fragment = 0; fragment < FRAGMENTS_M * FRAGMENTS_N; ++fragment) {
     [[unroll]] for (uint i = 0; i < FRAGMENTS_M; ++i)
       [[unroll]] for (uint j = 0; j < FRAGMENTS_N; ++j)
         if (fragment == i * FRAGMENTS_N + j)
-          store_shared_c(c_tile[gl_SubgroupID][0], sums[i][j], BY_ROWS, MATRIX_N, 40, WORKGROUP_SCOPE);
+          put_fragment(sums[i][j]);
     subgroupBarrier();
     store_fragment(vectors, row + fragment / FRAGMENTS_N * MATRIX_M,
                    column + fragment % FRAGMENTS_N * MATRIX_N);

@@ -225,8 +225,7 @@ TEST(MatrixLoop, IndicesThatCompilersDoNotKnowAreFound) {
     const char* from;
     const char* to;
   } kBroken[] = {
-      {"store_shared_c(c_tile[gl_SubgroupID][0], sums[i][j]",
-       "store_shared_c(c_tile[gl_SubgroupID][0], sums[fragment][j]"},
+      {"put_fragment(sums[i][j]", "put_fragment(sums[fragment][j]"},
       {"[[unroll]] for (uint j = 0; j < FRAGMENTS_N; ++j)\n        if (fragment",
        "for (uint j = 0; j < FRAGMENTS_N; ++j)\n        if (fragment"},
   };
