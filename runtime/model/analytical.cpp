@@ -7,6 +7,7 @@
 
 #include "runtime/model/gpu/registers.h"
 #include "runtime/model/k_slices.h"
+#include "runtime/model/occupancy.h"
 #include "runtime/model/roofline.h"
 
 namespace rooftile {
@@ -201,7 +202,7 @@ double reduce_ns(const Problem& p, const Variant& v, const DeviceRates& rates) {
   if (!is_reduced(k, v)) return 0;
   constexpr int kWidth = 4;
   const double elements = static_cast<double>(p.m * p.n * p.batch);
-  return rates.dispatch_ns +
+  return rates.dispatch_ns + dependent_dispatch_ns(rates) +
          load_ns(rates, LoadPath::kBuffer, kWidth,
                  elements * static_cast<double>(stored_parts(v, p.k))) +
          store_c_ns(rates, kWidth, elements);
@@ -214,8 +215,8 @@ double pack_ns(const Problem& p, const Variant& v, const DeviceRates& rates) {
   if (packed.bytes == 0) return 0;
   constexpr int kWidth = 4;
   const double elements = packed.bytes / (2.0 * static_cast<double>(bytes_of(DataType::kF32)));
-  return packed.ns + load_ns(rates, LoadPath::kBuffer, kWidth, elements) +
-         store_ns(rates, kWidth, elements);
+  return packed.ns + dependent_dispatch_ns(rates) +
+         load_ns(rates, LoadPath::kBuffer, kWidth, elements) + store_ns(rates, kWidth, elements);
 }
 
 /// Time of a GPU's instructions for tiles that neither multiply nor move data, of those that start
@@ -266,11 +267,13 @@ double launch_ns(const Variant& v, const DeviceRates& rates, double workgroups) 
 /// What a kernel's time is made of, packing excluded, in ns.
 struct Costs {
   double math, loads, shared, broadcasts, barriers, stores;
-  double tail;    ///< Of units that idle while the others do the above.
+  double tail;    ///< Of units and lanes that idle while the others do the above.
+  double waits;   ///< For loads and barriers, while a unit has nothing else to do.
   double memory;  ///< Of the operands' bytes from the level that holds them.
   double launch, sums;
   double sum() const {
-    return math + loads + shared + broadcasts + barriers + stores + tail + memory + launch + sums;
+    return math + loads + shared + broadcasts + barriers + stores + tail + waits + memory + launch +
+           sums;
   }
 };
 
@@ -288,12 +291,15 @@ Costs costs_of(const Problem& p, const Variant& v, const DeviceRates& rates) {
                 .barriers = barriers_ns(v, rates, i),
                 .stores = stores_ns(p, v, rates, i),
                 .tail = 0,
+                .waits = 0,
                 .memory = over(memory_bytes, gbps_for_footprint(rates, memory_bytes)),
                 .launch = launch_ns(v, rates, i.workgroups) + rates.dispatch_ns,
                 .sums = reduce_ns(p, v, rates)};
   const double busy =
       made.math + made.loads + made.shared + made.broadcasts + made.barriers + made.stores;
-  made.tail = busy / w.wave_efficiency - busy;
+  const Unfilled lost = unfilled(p, v, rates, w, busy);
+  made.tail = lost.tail_ns;
+  made.waits = lost.wait_ns;
   return made;
 }
 
@@ -314,7 +320,7 @@ std::vector<Bound> costs(const Problem& p, const Variant& v, const DeviceRates& 
     same->ns += parts.memory;
   else
     all.push_back({level, parts.memory});
-  all.push_back({"latency", parts.launch});
+  all.push_back({"latency", parts.waits + parts.launch});
   all.push_back({"sums", parts.sums});
   std::ranges::stable_sort(all, std::greater{}, &Bound::ns);
   return all;
