@@ -111,9 +111,10 @@ std::vector<int> splits_for(const Variant& v, const Problem& p, double compute_u
       std::min<std::int64_t>(kMostSlices, kernel_depth(v, p.k) / (kLeastTrips * k_step(v)));
   std::vector<int> splits;
   for (const int waves : {1, 2, 4}) {
-    const double parts =
-        std::round(compute_units * waves / static_cast<double>(std::max<std::int64_t>(tiles, 1)));
-    if (parts < 2 || parts > static_cast<double>(most)) continue;
+    const double parts = std::min(
+        std::round(compute_units * waves / static_cast<double>(std::max<std::int64_t>(tiles, 1))),
+        static_cast<double>(most));
+    if (parts < 2) continue;
     if (splits.empty() || splits.back() != static_cast<int>(parts))
       splits.push_back(static_cast<int>(parts));
   }

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
 #include <thread>
 #include <utility>
 
@@ -12,6 +13,8 @@
 #include "generator/family_defaults.h"
 #include "generator/layout.h"
 #include "generator/space.h"
+#include "runtime/model/gpu/gpu_generation.h"
+#include "runtime/model/roofline.h"
 
 namespace rooftile {
 namespace {
@@ -28,6 +31,9 @@ constexpr std::int64_t kMostSharedInSoftware = 16;
 // A tile of which less is useful gives way to a smaller one, which has up to 1.6 times the other
 // instructions (the tables).
 constexpr double kUsefulEnough = 0.6;
+// Kernels whose predicted times differ by less are about as fast: a tenth of the predictions of
+// tests/model/data/h200_kernels.csv, each over the fastest one's, are further off.
+constexpr double kAsFast = 1.2;
 
 bool is_software(const DeviceProfile& device) { return device.kind == DeviceKind::kSoftware; }
 
@@ -99,6 +105,37 @@ std::int64_t units_of(const DeviceProfile& device) {
   return device.limits.compute_units > 0 ? device.limits.compute_units : kUsualUnits;
 }
 
+/// Puts the kernel to the front that needs the fewest parts of k among those that are predicted to
+/// be about as fast as the fastest; of these the first. The tables' order knows what kernels make
+/// of full units, the prediction how many units a problem fills. Only kernels of the first one's
+/// family count.
+void put_quickest_first(std::vector<Prior>& kernels, const GpuGeneration& gpu, std::int64_t units,
+                        const Problem& p, const auto& legal) {
+  const DeviceRates rates = published_rates(gpu, static_cast<std::uint32_t>(units));
+  const auto ns = [&](const Prior& kernel) { return analytical_ns(p, kernel.variant, rates); };
+  std::vector<Prior> choices;
+  for (const Prior& kernel : kernels) {
+    if (kernel.variant.family != kernels.front().variant.family ||
+        kernel.variant.scope != kernels.front().variant.scope)
+      continue;
+    choices.push_back(kernel);
+    for (const int parts : splits_for(kernel.variant, p, rates.compute_units)) {
+      Prior split = kernel;
+      // Powers of two, so that the kernels to certify are few.
+      split.variant.split_k = static_cast<int>(std::bit_floor(static_cast<unsigned>(parts)));
+      split.source += "; k in parts, to fill the device";
+      if (legal(split.variant)) choices.push_back(std::move(split));
+    }
+  }
+  if (choices.empty()) return;
+  const double enough = kAsFast * ns(*std::ranges::min_element(choices, {}, ns));
+  std::erase_if(choices, [&](const Prior& kernel) { return ns(kernel) > enough; });
+  const Prior first = *std::ranges::min_element(
+      choices, {}, [](const Prior& kernel) { return kernel.variant.split_k; });
+  std::erase_if(kernels, [&](const Prior& kernel) { return kernel.variant == first.variant; });
+  kernels.insert(kernels.begin(), first);
+}
+
 /// Moves the first of the kernels to the front that has a workgroup for each unit and wastes little
 /// of its tiles, or else the one that uses most of the device. Only kernels of the first one's
 /// family are moved: the others are for devices where that family is illegal.
@@ -144,11 +181,18 @@ std::vector<Prior> untuned_kernels(const DeviceProfile& device, const DeviceLimi
   };
   for (const Prior& line : lines_for(device, like)) add_with_legal_loads(line.variant, line.source);
   const bool in_tables = !kernels.empty();
-  if (in_tables) put_occupying_first(kernels, units_of(device), like);
+  const auto put_best_first = [&] {
+    const auto legal = [&](const Variant& v) { return !illegal_reason(v, limits, p, placement); };
+    if (const GpuGeneration* gpu = gpu_generation(device))
+      put_quickest_first(kernels, *gpu, units_of(device), like, legal);
+    else
+      put_occupying_first(kernels, units_of(device), like);
+  };
+  if (in_tables) put_best_first();
   for (const Family family : families_for(device, like))
     for (const Variant& v : family_defaults(family, device.limits))
       add_with_legal_loads(v, fmt::format("default of {}", name(family)));
-  if (!in_tables) put_occupying_first(kernels, units_of(device), like);
+  if (!in_tables) put_best_first();
   add(fallback_variant(), "the fallback");
   return kernels;
 }

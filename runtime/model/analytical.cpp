@@ -202,7 +202,7 @@ double reduce_ns(const Problem& p, const Variant& v, const DeviceRates& rates) {
   if (!is_reduced(k, v)) return 0;
   constexpr int kWidth = 4;
   const double elements = static_cast<double>(p.m * p.n * p.batch);
-  return rates.dispatch_ns + dependent_dispatch_ns(rates) +
+  return rates.dispatch_ns + dependent_dispatch_ns(rates, k.parts) +
          load_ns(rates, LoadPath::kBuffer, kWidth,
                  elements * static_cast<double>(stored_parts(v, p.k))) +
          store_c_ns(rates, kWidth, elements);
@@ -215,7 +215,7 @@ double pack_ns(const Problem& p, const Variant& v, const DeviceRates& rates) {
   if (packed.bytes == 0) return 0;
   constexpr int kWidth = 4;
   const double elements = packed.bytes / (2.0 * static_cast<double>(bytes_of(DataType::kF32)));
-  return packed.ns + dependent_dispatch_ns(rates) +
+  return packed.ns + dependent_dispatch_ns(rates, 1) +
          load_ns(rates, LoadPath::kBuffer, kWidth, elements) + store_ns(rates, kWidth, elements);
 }
 
@@ -269,11 +269,12 @@ struct Costs {
   double math, loads, shared, broadcasts, barriers, stores;
   double tail;    ///< Of units and lanes that idle while the others do the above.
   double waits;   ///< For loads and barriers, while a unit has nothing else to do.
+  double hidden;  ///< Of the above, where units do several of them at once.
   double memory;  ///< Of the operands' bytes from the level that holds them.
   double launch, sums;
   double sum() const {
-    return math + loads + shared + broadcasts + barriers + stores + tail + waits + memory + launch +
-           sums;
+    return math + loads + shared + broadcasts + barriers + stores + tail + waits - hidden + memory +
+           launch + sums;
   }
 };
 
@@ -292,14 +293,18 @@ Costs costs_of(const Problem& p, const Variant& v, const DeviceRates& rates) {
                 .stores = stores_ns(p, v, rates, i),
                 .tail = 0,
                 .waits = 0,
+                .hidden = 0,
                 .memory = over(memory_bytes, gbps_for_footprint(rates, memory_bytes)),
                 .launch = launch_ns(v, rates, i.workgroups) + rates.dispatch_ns,
                 .sums = reduce_ns(p, v, rates)};
   const double busy =
       made.math + made.loads + made.shared + made.broadcasts + made.barriers + made.stores;
-  const Unfilled lost = unfilled(p, v, rates, w, busy);
-  made.tail = lost.tail_ns;
-  made.waits = lost.wait_ns;
+  const double longest =
+      std::max({made.math, made.loads, made.shared, made.broadcasts, made.barriers, made.stores});
+  const UnitTimes units = unit_times(p, v, rates, w, busy, longest);
+  made.tail = units.tail_ns;
+  made.waits = units.wait_ns;
+  made.hidden = units.hidden_ns;
   return made;
 }
 

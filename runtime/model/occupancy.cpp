@@ -9,14 +9,19 @@
 namespace rooftile {
 namespace {
 
-// H200, 2026-11-27. 512x512x512 with a workgroup of 64x64x16 on half of the units takes 34.7 us
-// and, where the next tile is fetched ahead, 27.5: 225 ns for each of 32 tiles, at 1.86 GHz.
+// H200, 2026-11-27 (tests/model/data/h200_kernels.csv), at 1.86 GHz. 512x512x512 with a workgroup
+// of 64x64x16 on half of the units takes 34.7 us and, where the next tile is fetched ahead, 27.5:
+// 225 ns for each of 32 tiles.
 constexpr double kFetchClocks = 420;
-// Split-K in four parts takes 4 us more than its multiplications: the second kernel starts when all
-// of the first is written.
-constexpr double kDispatchClocks = 7500;
+// The median of what tiled kernels with k in 4 to 64 parts take more than the other terms: 6.5 us.
+// The second kernel starts when the first has stored everything.
+constexpr double kDispatchClocks = 12000;
 // Invocations that a unit holds on each of these generations; the latest hold twice as many.
 constexpr double kHeldInvocations = 1024;
+
+// Registers that NVIDIA's compiler takes for tiled kernels, over the estimate: 119 for 112, 139 for
+// 128 with weights of 4 bits, 137 to 145 for 128 with two stages.
+constexpr double kRegisters = 1.1;
 
 bool is_known(const DeviceRates& rates) { return rates.gpu != nullptr && rates.fma_gflops > 0; }
 
@@ -25,7 +30,11 @@ double clock_ns(const DeviceRates& rates) {
 }
 
 double held_workgroups(const Problem& p, const Variant& v, const DeviceRates& rates) {
-  const double registers = std::max(needed_registers(v, p.types, *rates.gpu), 1.0);
+  // Values of a quantised B are unpacked before they are stored to a tile.
+  const Types unpacked{.a = p.types.a, .c = p.types.c, .f16_sums = p.types.f16_sums};
+  const double estimated =
+      needed_registers(v, v.family == Family::kTiled ? unpacked : p.types, *rates.gpu);
+  const double registers = std::max(kRegisters * estimated, 1.0);
   const double most = std::min(kHeldInvocations, rates.gpu->workgroup_registers / registers);
   return std::max(1.0, std::floor(most / static_cast<double>(local_size(v))));
 }
@@ -42,25 +51,28 @@ double waits_ns(const Problem& p, const Variant& v, const DeviceRates& rates, do
 
 }  // namespace
 
-Unfilled unfilled(const Problem& p, const Variant& v, const DeviceRates& rates, const Waves& waves,
-                  double busy_ns) {
-  if (waves.workgroups == 0) return {};
+UnitTimes unit_times(const Problem& p, const Variant& v, const DeviceRates& rates,
+                     const Waves& waves, double busy_ns, double longest_ns) {
+  if (waves.workgroups == 0 || busy_ns == 0) return {};
   const double busiest = busy_ns / waves.wave_efficiency;
   if (!is_known(rates)) return {.tail_ns = busiest - busy_ns};
-  // A unit issues for so many invocations in a clock: fewer take as long.
-  const auto stretched = [&](double workgroups) {
-    return std::max(1.0,
-                    rates.gpu->instructions / (workgroups * static_cast<double>(local_size(v))));
+  // A unit issues for so many invocations in a clock: fewer take as long. Each further set of them
+  // works while the others wait, so that only the longest kind of work is not divided among them.
+  const auto times = [&](double workgroups) {
+    const double sets = workgroups * static_cast<double>(local_size(v)) / rates.gpu->instructions;
+    return sets < 1 ? 1 / sets : (longest_ns + (busy_ns - longest_ns) / sets) / busy_ns;
   };
   const double all = waves.waves, held = std::min(all, held_workgroups(p, v, rates));
-  const double one = busiest / all * stretched(1);
-  const double full = busiest * stretched(held);
+  const double one = busiest / all * times(1);
   const double in_turn = all / held * (one + waits_ns(p, v, rates, one));
-  return {.tail_ns = full - busy_ns, .wait_ns = std::max(0.0, in_turn - full)};
+  const double at_once = busiest * times(held);
+  return {.tail_ns = std::max(0.0, at_once - busy_ns),
+          .wait_ns = std::max(0.0, in_turn - std::max(at_once, busy_ns)),
+          .hidden_ns = std::max(0.0, busy_ns - std::max(at_once, in_turn))};
 }
 
-double dependent_dispatch_ns(const DeviceRates& rates) {
-  return is_known(rates) ? kDispatchClocks * clock_ns(rates) : 0;
+double dependent_dispatch_ns(const DeviceRates& rates, double loads) {
+  return is_known(rates) ? (kDispatchClocks + loads * kFetchClocks) * clock_ns(rates) : 0;
 }
 
 }  // namespace rooftile
