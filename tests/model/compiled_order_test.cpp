@@ -19,11 +19,14 @@ struct CompiledKernel {
   Variant variant;
   double registers;  ///< Of an invocation, 32 bits.
   bool in_memory;    ///< Registers are spilled, or scratch memory is used.
-  bool waits_alone;  ///< Fewer than two subgroups for each scheduler.
-  double share;      ///< Multiply-adds of a lane for each instruction that is issued.
+  /// Fewer than two subgroups for each scheduler, or only one workgroup, whose subgroups all wait
+  /// at its barriers for the next tile.
+  bool waits_alone;
+  double share;  ///< Multiply-adds of a lane for each instruction that is issued.
 };
 
-/// Schedulers of what the driver counts subgroups in flight for: an AMD SIMD, an NVIDIA SM.
+/// Schedulers of what the driver counts subgroups in flight for: an AMD SIMD, an NVIDIA SM. Units
+/// of both have four.
 double schedulers(const std::string& chip) { return chip == "162" || chip == "172" ? 4 : 1; }
 
 /// Two operations that are issued together take the turn of one. Instructions of an outer loop are
@@ -37,10 +40,13 @@ CompiledKernel compiled_kernel(const CsvRow& row) {
   // Intel's compiler counts registers of 32 bytes, which the lanes of a subgroup share.
   const bool intel = row.at("chip") == "dg2" || row.at("chip") == "bmg";
   const double occupancy = number(row, "occupancy");  // 0: the driver does not tell it
+  const double workgroups = occupancy * 4 / schedulers(row.at("chip")) * lanes / local_size(v);
+  const bool fetches_ahead = v.stages > 1 || v.prefetch != Prefetch::kNone;
   return {.variant = v,
           .registers = number(row, "registers") * (intel ? 8 / lanes : 1),
           .in_memory = number(row, "spilled") > 0 || number(row, "scratch") > 0,
-          .waits_alone = occupancy > 0 && occupancy < 2 * schedulers(row.at("chip")),
+          .waits_alone = occupancy > 0 && (occupancy < 2 * schedulers(row.at("chip")) ||
+                                           (workgroups < 2 && !fetches_ahead)),
           .share = number(row, "multiply_adds") / lanes / issued};
 }
 
