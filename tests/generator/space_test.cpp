@@ -107,8 +107,11 @@ TEST(Space, ProposesSplitsThatFillTheDevice) {
   EXPECT_THAT(splits_for(v, few, 2), testing::IsEmpty()) << "tiles for every unit";
   const Problem shallow = packed_problem(35, 1500, 200, Transpose::kNo, Transpose::kNo);
   EXPECT_THAT(splits_for(v, shallow, 132), testing::ElementsAre(3)) << "parts of 4 trips";
+  const Problem square = packed_problem(256, 256, 256, Transpose::kNo, Transpose::kNo);
+  EXPECT_THAT(splits_for(changed(v, "tile_m=64"), square, 132), testing::ElementsAre(4))
+      << "as many as k allows where 8 would fill the device";
   const Problem one = packed_problem(1, 1, 1 << 20, Transpose::kNo, Transpose::kNo);
-  EXPECT_THAT(splits_for(v, one, 132), testing::ElementsAre(132)) << "256 parts at most";
+  EXPECT_THAT(splits_for(v, one, 132), testing::ElementsAre(132, 256)) << "256 parts at most";
 }
 
 TEST(Space, EveryTableWithSplitKHasFourParts) {

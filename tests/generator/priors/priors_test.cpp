@@ -106,8 +106,9 @@ std::vector<Problem> problems() {
   for (const char* types : {"f32", "f16", "i8_i32"})
     all.push_back(retyped(packed_problem(32, 48, 64, Transpose::kNo, Transpose::kYes, 12),
                           parse_types(types)));
-  // Some lines are for operands that packed dot products and whole vectors along k cannot take.
-  for (const char* types : {"f16", "i8_i32"})
+  // Some lines are for operands that packed dot products and whole vectors along k cannot take, or
+  // for those that lie across k.
+  for (const char* types : {"f16", "bf16", "i8_i32"})
     all.push_back(retyped(packed_problem(1024, 2048, 4096), parse_types(types)));
   all.push_back(retyped(packed_problem(1024, 2048, 4096, Transpose::kYes, Transpose::kYes),
                         parse_types("f16xq4b32_f16")));

@@ -112,16 +112,15 @@ TEST(UntunedKernel, FewRowsAndColumnsShareTheLoadsOfTheOtherOperand) {
     }
 }
 
-TEST(UntunedKernel, SmallProblemsGetSmallTilesAndLargeOnesLargeTiles) {
-  const auto area = [](const Prior& kernel) {
-    return kernel.variant.tile_m * kernel.variant.tile_n;
-  };
+TEST(UntunedKernel, SmallProblemsGetSmallTilesOrPartsOfKAndLargeOnesLargeTiles) {
+  const auto area = [](const Variant& v) { return v.tile_m * v.tile_n; };
   for (const DeviceProfile& device : chip_profiles())
     for (const char* types : {"f32", "f16", "f16xq4b32_f16"}) {
-      const int large = area(first(device, problem(kLarge, types))),
-                medium = area(first(device, problem(kMedium, types)));
-      EXPECT_LE(medium, 64 * 64) << device.name << " " << types;
-      EXPECT_GE(large, medium) << device.name << " " << types;
+      const Variant large = first(device, problem(kLarge, types)).variant,
+                    medium = first(device, problem(kMedium, types)).variant;
+      EXPECT_LE(area(medium) / medium.split_k, 64 * 64) << device.name << " " << types;
+      EXPECT_GE(area(large), area(medium)) << device.name << " " << types;
+      EXPECT_EQ(large.split_k, 1) << device.name << " " << types;
     }
 }
 
@@ -130,12 +129,28 @@ TEST(UntunedKernel, AWorkgroupForEachUnitIsEnough) {
   const Problem p = problem({1024, 1024, 1024}, "f32");
   const auto workgroups = [&] {
     const Variant v = untuned_kernel(device, p);
-    return p.m / v.tile_m * (p.n / v.tile_n);
+    return p.m / v.tile_m * (p.n / v.tile_n) * v.split_k;
   };
   device.limits.compute_units = 8;
   EXPECT_EQ(workgroups(), 32) << "the largest tile";
   device.limits.compute_units = 96;
   EXPECT_GE(workgroups(), 96);
+}
+
+TEST(UntunedKernel, FewTilesAreComputedInPartsOfKThatFillTheDevice) {
+  for (const char* chip : {"NAVI31", "172", "dg2"}) {
+    DeviceProfile device = chip_profile(chip);
+    const auto kernel = [&](std::uint32_t units, std::int64_t k) {
+      device.limits.compute_units = units;
+      return untuned_kernel(device, problem({35, 1500, k}, "f32"));
+    };
+    const auto workgroups = [](const Variant& v) {
+      return (35 + v.tile_m - 1) / v.tile_m * ((1500 + v.tile_n - 1) / v.tile_n) * v.split_k;
+    };
+    EXPECT_GE(workgroups(kernel(132, 1760)), 132) << chip;
+    EXPECT_EQ(kernel(4, 1760).split_k, 1) << chip << ": its tiles fill four units";
+    EXPECT_EQ(kernel(132, 64).split_k, 1) << chip << ": a second dispatch takes longer";
+  }
 }
 
 TEST(UntunedKernel, SoftwareDevicesGetAWorkgroupForEachProcessor) {
