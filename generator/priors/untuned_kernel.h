@@ -14,11 +14,11 @@ namespace rooftile {
 
 /// Returns the kernels to use for this problem with its operands at this place, each once and best
 /// first, with the reason for each. They are legal with these limits, which may be less than the
-/// device's. First come the lines of the device's tables (priors.h), the one before others whose
-/// grid is large enough for the device; then the defaults of the families for this kind of problem,
-/// which is what devices without a table get; last the kernel that is legal almost everywhere
-/// (fallback_variant). A grouped problem is of the kind of its equal batch. Empty: nothing is
-/// legal.
+/// device's. First come the lines of the device's tables (priors.h), before all others the one that
+/// fills the device best, on GPUs perhaps with k in parts (README.md); then the defaults of the
+/// families for this kind of problem, which is what devices without a table get; last the kernel
+/// that is legal almost everywhere (fallback_variant). A grouped problem is of the kind of its
+/// equal batch. Empty: nothing is legal.
 std::vector<Prior> untuned_kernels(const DeviceProfile& device, const DeviceLimits& limits,
                                    const Problem& p, const Placement& placement);
 
