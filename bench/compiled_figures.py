@@ -29,7 +29,7 @@ DEFAULTS = dict(FIXED, reg_m="1", reg_n="1", subgroup_m="0", subgroup_n="0", mat
                 load_path_a="buffer", load_path_b="buffer", stage="none", stages="1", shared_pad="0", unroll_k="1", dot="1",
                 reduction="ordered", tile_batch="1", packed_a="no", packed_b="no", subgroup_size="0", vector_width_a="1",
                 vector_width_b="1")  # which a text may leave out
-COLUMNS = ["chip", "class", "registers", "spilled", "scratch", "occupancy", "subgroup", "products", "dual", "multiply_adds",
+COLUMNS = ["chip", "class", "registers", "spilled", "scratch", "occupancy", "shared", "subgroup", "products", "dual", "multiply_adds",
            "others", "outer_others", "kernel"]
 PROCESSES = 2
 NOT_SET_UP = 77
@@ -77,7 +77,7 @@ def row(chip, kernel):
     counts = loop["instructions"]
     text = " ".join(f"{name}={value}" for name, value in settings(kernel["kernel"]).items() if DEFAULTS.get(name) != value)
     return [chip, kernel["class"], facts["registers"], facts["spilled_registers"] or facts["spill_stores"] or 0,
-            facts["scratch_bytes"] or 0, facts["subgroups_per_unit"] or 0, kernel["subgroup_size"],
+            facts["scratch_bytes"] or 0, facts["subgroups_per_unit"] or 0, facts["shared_bytes"] or 0, kernel["subgroup_size"],
             counts["matrix"] + counts["multiply_add"], loop["second_of_dual_issues"], int(loop["multiply_adds"]), loop["others"],
             loop["outer_others"] or 0, text]
 

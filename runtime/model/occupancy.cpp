@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "generator/rules.h"
 #include "runtime/model/gpu/registers.h"
 #include "runtime/model/k_slices.h"
 
@@ -37,8 +38,10 @@ double registers_of(const Problem& p, const Variant& v, const GpuGeneration& gpu
 
 double held_workgroups(const Problem& p, const Variant& v, const DeviceRates& rates) {
   const double registers = std::max(registers_of(p, v, *rates.gpu), 1.0);
-  const double most = std::min(kHeldInvocations, rates.gpu->workgroup_registers / registers);
-  return std::max(1.0, std::floor(most / static_cast<double>(local_size(v))));
+  const double invocations = std::min(kHeldInvocations, rates.gpu->workgroup_registers / registers);
+  const double shared = std::max<double>(static_cast<double>(shared_bytes(v, p.types)), 1);
+  return std::max(1.0, std::floor(std::min(invocations / static_cast<double>(local_size(v)),
+                                           rates.gpu->unit_shared_bytes / shared)));
 }
 
 /// What one workgroup waits for loads, of which its own work of work_ns hides what is fetched

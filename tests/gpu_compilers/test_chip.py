@@ -133,21 +133,25 @@ def first(source, program, chip, types=None):
     sys.exit("\n".join(refused(kernels) + registers(kernels) + units(kernels)) or 0)
 
 
-def is_alone(chip, kernel, lanes, occupancy):
-    """Whether a scheduler has a single subgroup, or a unit of four schedulers a single workgroup that fetches no tile ahead."""
+def is_alone(chip, kernel, lanes, occupancy, shared):
+    """Whether a scheduler has a single subgroup, or a unit of four schedulers, which has 48 KiB of shared memory or more (NVIDIA's driver), a
+    single workgroup that fetches no tile ahead."""
     v = dict(setting.split("=") for setting in kernel.split())
     schedulers = 4 if chip in ("162", "172") else 1
     ahead = v.get("stages", "1") != "1" or v.get("prefetch", "none") != "none"
     block = ("subgroup_m", "subgroup_n") if v["family"] == "matrix" else ("reg_m", "reg_n")
     blocks = (int(v["tile_m"]) // int(v.get(block[0], 1))) * (int(v["tile_n"]) // int(v.get(block[1], 1)))
     subgroups = blocks if v["family"] == "matrix" else max(1, blocks // lanes)
-    return 0 < occupancy and (occupancy < 2 * schedulers or occupancy * 4 / schedulers < 2 * subgroups and not ahead)
+    workgroups = occupancy * 4 / schedulers / subgroups
+    if chip in ("162", "172"):
+        workgroups = min(workgroups, 48 * 1024 / max(shared, 1))
+    return 0 < occupancy and (occupancy < 2 * schedulers or workgroups < 2 and not ahead)
 
 
 def share(chip, kernel, n):
     """Multiply-adds of a lane for each instruction that is issued; 0 for kernels that keep values in memory, that wait alone, or that
     have an inner loop. tests/model/compiled_order_test.cpp has the reasons."""
-    if n["spilled"] or n["scratch"] or n["outer_others"] or is_alone(chip, kernel, n["subgroup"], n["occupancy"]):
+    if n["spilled"] or n["scratch"] or n["outer_others"] or is_alone(chip, kernel, n["subgroup"], n["occupancy"], n["shared"]):
         return 0
     return n["multiply_adds"] / n["subgroup"] / (n["products"] - n["dual"] + n["others"])
 
@@ -158,7 +162,7 @@ def share_of(chip, kernel):
         return 0
     counts = loop["instructions"]
     return share(chip, kernel["kernel"], {"spilled": facts["spilled_registers"] or facts["spill_stores"], "scratch": facts["scratch_bytes"],
-                                          "outer_others": loop["outer_others"], "occupancy": facts["subgroups_per_unit"] or 0,
+                                          "outer_others": loop["outer_others"], "occupancy": facts["subgroups_per_unit"] or 0, "shared": facts["shared_bytes"] or 0,
                                           "multiply_adds": loop["multiply_adds"], "subgroup": kernel["subgroup_size"],
                                           "products": counts["matrix"] + counts["multiply_add"], "dual": loop["second_of_dual_issues"],
                                           "others": loop["others"]})

@@ -40,7 +40,10 @@ CompiledKernel compiled_kernel(const CsvRow& row) {
   // Intel's compiler counts registers of 32 bytes, which the lanes of a subgroup share.
   const bool intel = row.at("chip") == "dg2" || row.at("chip") == "bmg";
   const double occupancy = number(row, "occupancy");  // 0: the driver does not tell it
-  const double workgroups = occupancy * 4 / schedulers(row.at("chip")) * lanes / local_size(v);
+  const double shared = std::max(number(row, "shared"), 1.0);
+  const double workgroups =
+      std::min(occupancy * 4 / schedulers(row.at("chip")) * lanes / local_size(v),
+               gpu_generation(gpu_profile(row.at("chip")))->unit_shared_bytes / shared);
   const bool fetches_ahead = v.stages > 1 || v.prefetch != Prefetch::kNone;
   return {.variant = v,
           .registers = number(row, "registers") * (intel ? 8 / lanes : 1),

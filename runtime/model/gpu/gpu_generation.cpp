@@ -19,6 +19,7 @@ constexpr GpuGeneration kRdna2 = {.name = "RDNA 1 and 2",
                                   .lane_registers = 256,
                                   .subgroup_registers = kNone,
                                   .workgroup_registers = 4.0 * 1024 * 32,
+                                  .unit_shared_bytes = kNone,
                                   .fragment_lanes = 0,
                                   .keeps_more = false};
 // "RDNA3 Instruction Set Architecture", AMD 2023, VOPD (dual issue) and WMMA (lanes 16
@@ -33,6 +34,7 @@ constexpr GpuGeneration kRdna3 = {.name = "RDNA 3",
                                   .lane_registers = 256,
                                   .subgroup_registers = kNone,
                                   .workgroup_registers = 4.0 * 1024 * 32,
+                                  .unit_shared_bytes = kNone,
                                   .fragment_lanes = 16,
                                   .keeps_more = false};
 // "AMD Instinct MI200 Instruction Set Architecture", AMD 2022: 256 registers for values a lane, 512
@@ -45,12 +47,15 @@ constexpr GpuGeneration kCdna = {.name = "CDNA",
                                  .lane_registers = 256,
                                  .subgroup_registers = kNone,
                                  .workgroup_registers = 4.0 * 512 * 64,
+                                 .unit_shared_bytes = kNone,
                                  .fragment_lanes = 0,
                                  .keeps_more = false};
 // "CUDA C++ Programming Guide", compute capabilities 7.5 to 9.0: 255 registers a thread, 65536 a
 // block; "NVIDIA Ampere GA102 GPU Architecture", 2021: 128 f32 and 512 dense f16 multiply-adds a
 // clock and SM. Turing has half the f32 ("NVIDIA Turing GPU Architecture", 2018), which orders
-// kernels alike.
+// kernels alike. The driver gives workgroups 48 KiB of an SM's shared memory (H200, 580.159.04: the
+// same kernel takes 506 us with 24,512 bytes and 811 us with 24,640,
+// bench/results/nvidia-h200-kernels.md).
 constexpr GpuGeneration kNvidiaMatrix = {.name = "Turing and later",
                                          .multiply_adds = 128,
                                          .instructions = 128,
@@ -59,6 +64,7 @@ constexpr GpuGeneration kNvidiaMatrix = {.name = "Turing and later",
                                          .lane_registers = 255,
                                          .subgroup_registers = kNone,
                                          .workgroup_registers = 65536,
+                                         .unit_shared_bytes = 48 * 1024,
                                          .fragment_lanes = 0,
                                          .keeps_more = false};
 // "Introduction to the Xe-HPG Architecture", Intel 2022: 16 vector engines of 8 lanes, matrix
@@ -72,6 +78,7 @@ constexpr GpuGeneration kXeHpg = {.name = "Xe-HPG",
                                   .lane_registers = kNone,
                                   .subgroup_registers = 128 * 8,
                                   .workgroup_registers = kNone,
+                                  .unit_shared_bytes = kNone,
                                   .fragment_lanes = 0,
                                   .keeps_more = true};
 // Mesa replaces a matrix operation by a multiply-add and, on Xe-LPG, .75 conversions for each
@@ -92,6 +99,7 @@ constexpr GpuGeneration kXe2 = {.name = "Xe2",
                                 .lane_registers = kNone,
                                 .subgroup_registers = 128 * 16,
                                 .workgroup_registers = kNone,
+                                .unit_shared_bytes = kNone,
                                 .fragment_lanes = 0,
                                 .keeps_more = true};
 

@@ -20,6 +20,7 @@ struct GpuGeneration {
   double lane_registers;        ///< That an invocation can address.
   double subgroup_registers;    ///< That the lanes of a subgroup divide among them.
   double workgroup_registers;   ///< That the invocations of a workgroup divide among them.
+  double unit_shared_bytes;     ///< That the workgroups of a compute unit divide, where measured.
   /// Lanes over which a fragment of an operand of a matrix operation is spread, the others hold
   /// copies; 0: all lanes.
   int fragment_lanes;
