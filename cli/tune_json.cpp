@@ -68,6 +68,7 @@ Ordered tune_json(const DeviceProfile& device, const std::vector<TuneProblem>& w
   Ordered json = device_fields(device);
   json["budget_s"] = budget_s;
   json["elapsed_s"] = report.elapsed_s;
+  json["seconds"] = Ordered::parse(activities_json(report.seconds));
   json["calibration_s"] = report.calibration_s;
   json["interrupted"] = report.interrupted;
   json["out_of_budget"] = report.out_of_budget;

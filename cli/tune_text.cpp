@@ -184,6 +184,7 @@ void print_end(const TuneOptions& options, const TuneReport& report) {
                           without_text(report), open_text(report.results),
                           roof_text(report.results), contention_note(report.results),
                           noise_text(report)));
+  print_lines(fmt::format("seconds: {}\n", activities_text(report.seconds)));
   const bool any_single = std::ranges::any_of(
       report.results, [](const TuneResult& result) { return !is_grouped(result.problem); });
   if (!report.interrupted && any_single)

@@ -97,6 +97,9 @@ class Store {
   RowId begin_run(RowId device, std::string_view generator_version, std::string_view settings_json);
   /// outcome: "finished", "budget", "interrupted".
   void end_run(RowId run, std::string_view outcome, const RunConditions& conditions = {});
+  /// When the device's last run of this machine began (ISO 8601 UTC) that stored where its time
+  /// went, and RunConditions::seconds of it; both empty where there is none.
+  std::pair<std::string, std::string> latest_run_seconds(RowId device) const;
   /// Adds a time of the reference kernel, which is measured repeatedly through a run.
   void add_reference_sample(RowId run, const Summary& kernel);
   void add_sample(const SampleRecord& sample);

@@ -49,9 +49,25 @@ void Store::end_run(RowId run, std::string_view outcome, const RunConditions& co
   impl_->guarded("ending a run", [&] {
     Sql(*impl_->connection,
         "UPDATE runs SET outcome = ?, ended_at = strftime('%Y-%m-%dT%H:%M:%fZ', 'now'), "
-        "highest_c = ?, throttle_events = ? WHERE id = ?")
-        .bind_all(outcome, conditions.highest_c, conditions.throttle_events, run)
+        "highest_c = ?, throttle_events = ?, "
+        "settings = iif(? = '', settings, json_set(settings, '$.seconds', json(nullif(?, '')))) "
+        "WHERE id = ?")
+        .bind_all(outcome, conditions.highest_c, conditions.throttle_events, conditions.seconds,
+                  conditions.seconds, run)
         .run();
+  });
+}
+
+std::pair<std::string, std::string> Store::latest_run_seconds(RowId device) const {
+  return impl_->guarded("reading a run", [&] {
+    Sql sql(*impl_->connection,
+            "SELECT created_at, json_extract(settings, '$.seconds') FROM runs WHERE device_id = ? "
+            "AND origin_id IS NULL AND json_type(settings, '$.seconds') = 'object' "
+            "ORDER BY id DESC LIMIT 1");
+    sql.bind_all(device);
+    std::pair<std::string, std::string> latest;
+    if (sql.step()) latest = {sql.text(), sql.text()};
+    return latest;
   });
 }
 

@@ -192,6 +192,8 @@ Json json_of(const DeviceReport& d, JsonDetail detail) {
   Json json = json_identity(d.profile);
   json.update({{"calibrated_at", d.calibrated_at},
                {"calibrated_before", d.calibrated_before},
+               {"tuned_at", d.tuned_at},
+               {"seconds", Json::parse(activities_json(d.seconds))},
                {"calibration", figures},
                {"calibration_ratios",
                 {{"compute", json_number(d.ratios.compute)},

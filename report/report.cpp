@@ -156,6 +156,9 @@ DeviceReport device_report(const Store& store, const DeviceRecord& record,
   DeviceReport report{.row = record.id,
                       .profile = record.profile,
                       .calibrated_at = store.latest_calibration_time(record.id)};
+  const auto [tuned_at, seconds] = store.latest_run_seconds(record.id);
+  report.tuned_at = tuned_at;
+  report.seconds = parse_activities(seconds);
   std::vector<Figure> figures = store.latest_calibration(record.id);
   report.calibration = calibration_from_figures(figures);
   report.ratios = calibration_ratios(report.calibration);

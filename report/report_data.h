@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "core/time_account.h"
 #include "db/tables/records.h"
 #include "runtime/model/calibration.h"
 #include "runtime/model/roofline.h"
@@ -106,6 +107,8 @@ struct DeviceReport {
   DeviceProfile profile;
   std::string calibrated_at;  // ISO 8601 UTC, "" when never
   std::string calibrated_before;
+  std::string tuned_at = {};     // ISO 8601 UTC: when the last run began; "" when unknown
+  ActivitySeconds seconds = {};  // of that run
   std::vector<FigureReport> figures = {};
   Calibration calibration = {};
   CalibrationRatios ratios = {};

@@ -26,6 +26,13 @@ void write_calibrated(fmt::memory_buffer& out, const DeviceReport& device) {
   fmt::format_to(to, "; `rooftile report --calibration` lists the measurements\n");
 }
 
+/// What the last run spent its time on.
+void write_seconds(fmt::memory_buffer& out, const DeviceReport& device) {
+  if (device.tuned_at.empty()) return;
+  fmt::format_to(std::back_inserter(out), "  tuned {}, seconds: {}\n", device.tuned_at,
+                 activities_text(device.seconds));
+}
+
 void write_calibration(fmt::memory_buffer& out, const DeviceReport& device, std::size_t terminal) {
   const auto to = std::back_inserter(out);
   if (device.figures.empty()) {
@@ -196,6 +203,7 @@ std::string report_text(const Report& report, CalibrationDetail detail, std::siz
       fmt::format_to(to, "  black-listed: {}: {}\n", r.kernel, r.reason);
     detail == CalibrationDetail::kFigures ? write_calibration(out, device, terminal)
                                           : write_calibrated(out, device);
+    write_seconds(out, device);
   }
   return fmt::to_string(out);
 }

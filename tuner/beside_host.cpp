@@ -23,6 +23,7 @@ HostComparison beside_host(const ProblemTunerContext& context, const Problem& pr
       predicted_ns = plain_ns;
   }
   const double end_s = now_s() + seconds;
+  const auto scope = context.runner.account().during(Activity::kHost);
   return compare_with_host(
       problem, predicted_ns,
       [&]() -> std::optional<double> {

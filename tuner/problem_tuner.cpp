@@ -296,7 +296,7 @@ void ProblemTuner::describe(const WinnerRecord& winner, const OutcomeRecord& out
 
 void ProblemTuner::compare(double start_s, double seconds) {
   const auto share = [&](double part) { return until(start_s + part * seconds); };
-  QuietWait wait(std::min(kMostWaitS, kWaitShare * seconds), share(1));
+  QuietWait wait(std::min(kMostWaitS, kWaitShare * seconds), share(1), &context_.runner.account());
   try_suspects(*search_, share(kSuspectsShare));
   if (search_->packing_matters())
     run_finals(*search_, Objective::kPrepacked, wait, share(kPrepackedFinalsShare));

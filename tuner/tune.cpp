@@ -102,6 +102,7 @@ class TuneRun {
   const RowId device_row_;
   RowId run_ = 0;
   WorkerProcess worker_;
+  TimeAccount account_;
   CompilerPool compilers_;
   double reserved_s_ = 0;  // of the budget, for what comes after the problems
   TuneReport report_;
@@ -126,6 +127,7 @@ RunnerOptions TuneRun::runner_options(const DeviceRates& rates) {
           .counters = options_.counters,
           .message = callbacks_.message,
           .compilers = &compilers_,
+          .account = &account_,
           .shared_processors = device_.kind == DeviceKind::kSoftware};
 }
 
@@ -177,7 +179,9 @@ Calibration TuneRun::calibrated() {
   } else if (callbacks_.message) {
     callbacks_.message("interrupted while calibrating: no measurement was stored");
   }
-  budget_.leave_out(budget_.elapsed_s() - before_s);
+  const double calibration_s = budget_.elapsed_s() - before_s;
+  budget_.leave_out(calibration_s);
+  account_.leave_out(calibration_s);
   return calibration;
 }
 
@@ -257,6 +261,8 @@ void TuneRun::finish(const CandidateRunner& runner) {
                           (report_.results.size() < problems_.size() ||
                            ((options_.refresh_only || without_winner) && budget_.left_s() <= 0));
   report_.elapsed_s = budget_.elapsed_s();
+  report_.seconds = account_.seconds();
+  report_.conditions.seconds = activities_json(report_.seconds);
   report_.noise = runner.noise();
   report_.failed += runner.failures();
   report_.lost_s += runner.lost_s();

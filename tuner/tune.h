@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "core/device_profile.h"
+#include "core/time_account.h"
 #include "db/store.h"
 #include "runtime/model/portfolio.h"
 #include "tuner/measure/noise_report.h"
@@ -32,8 +33,9 @@ struct TuneReport {
   bool interrupted = false, out_of_budget = false;
   double calibration_s = 0;  ///< Wall time before the budget began; 0: stored figures were used.
   double elapsed_s = 0;      ///< Part of the budget.
-  std::size_t failed = 0;    ///< Candidates that were blocked.
-  double lost_s = 0;         ///< Wall time that they cost, new workers included.
+  ActivitySeconds seconds = {};  ///< What elapsed_s went into.
+  std::size_t failed = 0;        ///< Candidates that were blocked.
+  double lost_s = 0;             ///< Wall time that they cost, new workers included.
   NoiseReport noise;
   RunConditions conditions;
 };

@@ -82,6 +82,7 @@ struct StoredSample {
 struct RunConditions {
   std::optional<double> highest_c;  // of any sensor
   std::optional<std::int64_t> throttle_events;
+  std::string seconds = {};  ///< Where its time went (activities_json); "": unknown.
 };
 
 /// What a driver's compiler reports about a candidate, and why the tuner did not measure it, if it

@@ -4,6 +4,8 @@
 
 #include <functional>
 
+#include "core/time_account.h"
+
 namespace rooftile {
 
 /// Whether a kernel takes clearly longer than in earlier measurements. usual_ns: 0 or infinity
@@ -16,7 +18,7 @@ class QuietWait {
   /// No waits.
   QuietWait() = default;
   /// Waits and discarded times of most_s in all, and none once over() is true.
-  QuietWait(double most_s, std::function<bool()> over);
+  QuietWait(double most_s, std::function<bool()> over, TimeAccount* account = nullptr);
 
   /// Returns false at once where the time is used up; otherwise true, after a wait. discarded_s:
   /// wall time of the measurement that is repeated then.
@@ -25,6 +27,7 @@ class QuietWait {
  private:
   double left_s_ = 0;
   std::function<bool()> over_;
+  TimeAccount* account_ = nullptr;
 };
 
 }  // namespace rooftile

@@ -63,8 +63,14 @@ CandidateOutcome outcome_of(const WorkerAnswer& answer) {
 }
 
 CandidateRequests::CandidateRequests(Store& store, RowId device, WorkerProcess& worker,
-                                     const Budget& budget, const std::atomic<bool>& stop)
-    : store_(store), device_(device), worker_(worker), budget_(budget), stop_(stop) {}
+                                     const Budget& budget, const std::atomic<bool>& stop,
+                                     TimeAccount& account)
+    : store_(store),
+      device_(device),
+      worker_(worker),
+      budget_(budget),
+      stop_(stop),
+      account_(account) {}
 
 WorkerAnswer CandidateRequests::ask_without_journal(const Json& request, double watchdog_s) {
   return ask_within(worker_, budget_, request, watchdog_s, stop_);
@@ -83,6 +89,8 @@ CandidateOutcome CandidateRequests::ask(RowId candidate, const Json& request, do
   store_.journal_end(journal);
   CandidateOutcome outcome = outcome_of(answer);
   outcome.wall_s = now_s() - start_s - answer.opening_s;
+  account_.shift(Activity::kStarting, answer.opening_s);
+  if (outcome.failure) account_.shift(Activity::kFailures, outcome.wall_s);
   if (outcome.lacked_memory) lack_of_memory_ = outcome.message;
   if (lost_worker_) lost_s_ += answer.opening_s;
   lost_worker_ = false;

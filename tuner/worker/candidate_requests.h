@@ -9,6 +9,7 @@
 #include <string>
 #include <type_traits>
 
+#include "core/time_account.h"
 #include "db/store.h"
 #include "tuner/worker/budget.h"
 #include "tuner/worker/worker_process.h"
@@ -55,7 +56,7 @@ WorkerAnswer ask_within(WorkerProcess& worker, const Budget& budget, const Json&
 class CandidateRequests {
  public:
   CandidateRequests(Store& store, RowId device, WorkerProcess& worker, const Budget& budget,
-                    const std::atomic<bool>& stop);
+                    const std::atomic<bool>& stop, TimeAccount& account);
 
   CandidateOutcome ask(RowId candidate, const Json& request, double watchdog_s);
   /// Sends a request without a journal entry, as ask_within().
@@ -66,6 +67,9 @@ class CandidateRequests {
   /// one is counted too.
   void lose(double wall_s);
   double lost_s() const { return lost_s_; }
+
+  /// Time of new workers and of failures is counted there as such.
+  TimeAccount& account() { return account_; }
 
   /// What was said when memory last ran out; "" where it never has.
   const std::string& lack_of_memory() const { return lack_of_memory_; }
@@ -79,6 +83,7 @@ class CandidateRequests {
   WorkerProcess& worker_;
   const Budget& budget_;
   const std::atomic<bool>& stop_;
+  TimeAccount& account_;
   bool lost_worker_ = false;
   double lost_s_ = 0;
   std::string lack_of_memory_;

@@ -24,7 +24,8 @@ CandidateRunner::CandidateRunner(Store& store, WorkerProcess& worker, const Budg
     : store_(store),
       options_(std::move(options)),
       block_list_(store, options_.device),
-      requests_(store, options_.device, worker, budget, stop),
+      requests_(store, options_.device, worker, budget, stop,
+                options_.account != nullptr ? *options_.account : own_account_),
       reference_(store, options_.run, requests_),
       ahead_(store, options_.device, options_.compilers, stop),
       watchdog_(options_.rotate_bytes, options_.watchdog),
@@ -66,6 +67,7 @@ std::optional<double> CandidateRunner::time_reference() {
 
 double CandidateRunner::slowdown_now() {
   if (!options_.reference) return 1;
+  const auto scope = account().during(Activity::kReference);
   // The first reading lets a new worker compile the reference.
   for (int reading = 0; reading < 2; ++reading)
     if (!time_reference()) return 1;
@@ -119,6 +121,7 @@ void CandidateRunner::fail(const CandidateOutcome& outcome, SampleRecord sample,
 bool CandidateRunner::finish_ahead(const Variant& variant, const Problem& problem,
                                    SamplePurpose purpose) {
   const RowId candidate = id(variant, signature_of(problem));
+  const auto scope = account().during(Activity::kAwaitingCompilers);
   const std::optional<CandidateOutcome> outcome = ahead_.finish(candidate);
   if (!outcome || !outcome->failure) return true;
   // On a machine that has become slower the measurement compiles it again, with a longer limit.
@@ -160,8 +163,10 @@ std::optional<TimeReply> CandidateRunner::time(const Variant& variant, const Pro
     log_.drop();
     return std::nullopt;
   }
-  if (options_.reference)
+  if (options_.reference) {
+    const auto scope = account().during(Activity::kReference);
     drift_.update([&] { return time_reference(); }, [&] { return requests_.over(); });
+  }
   note_lack_of_memory();
   if (requests_.over()) return std::nullopt;
   const double limit_s = std::min(options.limit_ns * 1e-9, kLongestLimitS);
@@ -178,10 +183,16 @@ std::optional<TimeReply> CandidateRunner::time(const Variant& variant, const Pro
                                                         .rotate_bytes = options_.rotate_bytes,
                                                         .spilled = options.spilled,
                                                         .prepacked = options.prepacked})}};
-  CandidateOutcome outcome =
-      ask(candidate, request,
-          watchdog_.timing_s(problem, options.samples + packings, limit_s, requests_.worker()));
-  std::optional<TimeReply> answered = read_reply(outcome, time_reply_from_json);
+  std::optional<TimeReply> answered;
+  CandidateOutcome outcome;
+  {
+    const auto scope = account().during(Activity::kMeasuring);
+    outcome =
+        ask(candidate, request,
+            watchdog_.timing_s(problem, options.samples + packings, limit_s, requests_.worker()));
+    answered = read_reply(outcome, time_reply_from_json);
+    if (answered) account().shift(answered->seconds);
+  }
   note_lack_of_memory();
   SampleRecord sample = {.run = options_.run,
                          .candidate = candidate,
@@ -204,6 +215,7 @@ std::optional<TimeReply> CandidateRunner::time(const Variant& variant, const Pro
 
 void CandidateRunner::count(const Variant& variant, const Problem& problem, double kernel_ns) {
   if (!options_.counters || requests_.over() || !(kernel_ns <= kLongestCountedNs)) return;
+  const auto scope = account().during(Activity::kMeasuring);
   counters_.read(id(variant, signature_of(problem)),
                  {.variant = variant, .problem = problem, .rotate_bytes = options_.rotate_bytes},
                  requests_, watchdog_.counting_s(problem, kernel_ns));
@@ -219,7 +231,11 @@ bool CandidateRunner::certified(const Variant& variant, const Signature& signatu
   if (requests_.over()) return false;
   const Json request = {
       {"operation", "certify"}, {"variant", to_string(variant)}, {"signature", to_json(signature)}};
-  CandidateOutcome outcome = ask(candidate, request, watchdog_.certification_s());
+  CandidateOutcome outcome;
+  {
+    const auto scope = account().during(Activity::kCertificates);
+    outcome = ask(candidate, request, watchdog_.certification_s());
+  }
   const auto answered = read_reply(outcome, certificate_from_json);
   note_lack_of_memory();
   if (outcome.failure) {

@@ -34,6 +34,7 @@ struct RunnerOptions {
   bool counters = true;  ///< Whether count() reads counters.
   std::function<void(const std::string&)> message;
   CompilerPool* compilers = nullptr;  ///< Compile ahead; null: nothing is compiled ahead.
+  TimeAccount* account = nullptr;     ///< Of the run's time; null: the runner has its own.
   /// Whether kernels run on the processors that compile, so that nothing may be compiled during a
   /// measurement.
   bool shared_processors = true;
@@ -105,6 +106,7 @@ class CandidateRunner {
   /// Number of dropped candidates, which were compiled at most.
   std::size_t spilled() const { return log_.spilled(); }
   NoiseReport noise() const;
+  TimeAccount& account() { return requests_.account(); }
 
  private:
   std::optional<double> time_reference();
@@ -123,6 +125,7 @@ class CandidateRunner {
 
   Store& store_;
   RunnerOptions options_;
+  TimeAccount own_account_;
   BlockList block_list_;
   CandidateRequests requests_;
   ReferenceTimer reference_;

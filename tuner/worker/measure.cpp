@@ -63,6 +63,7 @@ void Measurer::adopt(std::unique_ptr<Kernel> kernel, const Signature& signature,
 Measurer::Built& Measurer::build(const Variant& variant, const Signature& signature) {
   Built& built = slot(variant, signature);
   if (built.kernel == nullptr) {
+    const auto scope = spent_.during(Activity::kCompiling);
     const double start = now_ns();
     auto kernel = std::make_unique<Kernel>(device_, variant, signature, cache_);
     adopt(std::move(kernel), signature, now_ns() - start);
@@ -97,7 +98,9 @@ void Measurer::probe(Built& built, const Problem& p, const Operands& operands,
     const std::vector<double> step_ns = times_of(probed, device_->run(list, kWorkerTimeoutNs));
     best = std::min(best, std::accumulate(step_ns.begin() + packs, step_ns.end(), 0.0));
   }
-  if (!built.probed) built.compile_ns += std::max(0.0, first_ns - best);
+  const double compile_ns = built.probed ? 0.0 : std::max(0.0, first_ns - best);
+  spent_.shift(Activity::kCompiling, compile_ns * 1e-9);
+  built.compile_ns += compile_ns;
   built.probed = p;
   built.occupancy = 0;
   const auto workgroups = [](const GemmStep& step) {
@@ -111,7 +114,9 @@ void Measurer::probe(Built& built, const Problem& p, const Operands& operands,
       best * tiles / std::clamp(compute_units, probed_tiles, std::max(tiles, probed_tiles));
 }
 
-std::vector<double> Measurer::times_of(std::span<const Step> steps, RunResult result) const {
+std::vector<double> Measurer::times_of(std::span<const Step> steps, RunResult result) {
+  spent_.shift(Activity::kKernels,
+               1e-9 * std::accumulate(result.step_ns.begin(), result.step_ns.end(), 0.0));
   for (std::size_t i = 0; free_ != nullptr && i < result.step_ns.size(); ++i)
     if (const auto* dispatch = std::get_if<DispatchStep>(&steps[i]))
       result.step_ns[i] *= free_->to_all(static_cast<double>(dispatch->groups[0]) *
@@ -147,9 +152,14 @@ Reading Measurer::timed_call(Built& built, const GemmPlan& plan, const Operands&
 }
 
 TimeReply Measurer::time(const TimeRequest& request) {
-  if (free_ != nullptr) free_->begin();
+  spent_ = TimeAccount(Activity::kMeasuring);
+  if (free_ != nullptr) {
+    const auto scope = spent_.during(Activity::kQuietWaits);
+    free_->begin();
+  }
   TimeReply reply = time_now(request);
   if (free_ != nullptr) free_->end();
+  reply.seconds = spent_.seconds();
   return reply;
 }
 
@@ -164,16 +174,26 @@ TimeReply Measurer::time_now(const TimeRequest& request) {
               .dropped_reason = std::move(reason)};
   }
   const Placement placement = own_buffers(p);
-  operands_.prepare(p, request.rotate_bytes);
+  {
+    const auto scope = spent_.during(Activity::kOperands);
+    operands_.prepare(p, request.rotate_bytes);
+  }
   std::vector<Panels> panels;  // One of each operand set where they are packed before.
   for (std::size_t set = 0; set < (request.prepacked ? operands_.sets() : 1); ++set)
     panels.emplace_back(*device_, plan_of(*built.kernel, p, placement));
   const auto workspace = [&] { return panels[turn_ % panels.size()].workspace(); };
-  clocks_->raise();
+  {
+    const auto scope = spent_.during(Activity::kClocks);
+    clocks_->raise();
+  }
+  const auto check = [&](auto&& wrong) {
+    const auto scope = spent_.during(Activity::kChecks);
+    refuse(wrong());
+  };
   if (built.probed != p) {
     probe(built, p, operands_.operands(turn_, placement, request.variant), workspace(),
           request.compute_units);
-    refuse(operands_.written_behind_c());
+    check([&] { return operands_.written_behind_c(); });
   }
   TimeReply reply{.hash = built.kernel->hash(),
                   .compile_ns = built.compile_ns,
@@ -202,7 +222,10 @@ TimeReply Measurer::time_now(const TimeRequest& request) {
     // The operand set also changes from call to call; otherwise calls with one sample each would
     // always use the same two sets.
     const Operands operands = operands_.operands(++turn_, placement, request.variant);
-    operands_.overwrite_spots(turn_);
+    {
+      const auto scope = spent_.during(Activity::kChecks);
+      operands_.overwrite_spots(turn_);
+    }
     Reading reading = timed_call(built, plan, operands, workspace());
     // Without packing, the steps before the kernel's clear partial sums.
     if (request.prepacked) reading.kernel_ns += std::exchange(reading.pack_ns, 0.0);
@@ -216,9 +239,11 @@ TimeReply Measurer::time_now(const TimeRequest& request) {
     take();
   else if (!request.prepacked)
     packing_ns();
-  const SteadySamples samples = steady_samples(
-      request.samples, retakes_.any() ? kMostRetakes : 0, take,
-      [](int before) { std::this_thread::sleep_for(kFirstBackOff * (1 << before)); });
+  const SteadySamples samples =
+      steady_samples(request.samples, retakes_.any() ? kMostRetakes : 0, take, [&](int before) {
+        const auto scope = spent_.during(Activity::kQuietWaits);
+        std::this_thread::sleep_for(kFirstBackOff * (1 << before));
+      });
   retakes_.earn(now_s() - start - samples.lost_s);
   retakes_.spend(samples.lost_s);
   for (const Reading& reading : samples.readings) {
@@ -228,8 +253,8 @@ TimeReply Measurer::time_now(const TimeRequest& request) {
   reply.retaken = samples.retaken;
   reply.noisy = samples.noisy;
   reply.pack_ns = pack_ns.empty() ? 0.0 : median(pack_ns);
-  refuse(operands_.written_behind_c());
-  refuse(operands_.spot_check(turn_));
+  check([&] { return operands_.written_behind_c(); });
+  check([&] { return operands_.spot_check(turn_); });
   return reply;
 }
 

@@ -10,6 +10,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "core/time_account.h"
 #include "runtime/kernel/kernel.h"
 #include "runtime/verify/certify.h"
 #include "tuner/measure/free_processors.h"
@@ -53,6 +54,7 @@ struct TimeReply {
   /// Statistics of the compiler, as far as the driver provides them.
   std::vector<CompilerStatistic> statistics = {};
   std::optional<std::string> dropped_reason = {};  ///< Why the kernel was compiled only.
+  ActivitySeconds seconds = {};                    ///< What the request took, and for what.
 };
 
 /// Request to compute a kernel's problem once for each pass of a driver's counters.
@@ -102,7 +104,7 @@ class Measurer {
     std::uint64_t used = 0;              ///< Number of the last request that used it.
   };
   /// Device times of steps that ran, as on all processors.
-  std::vector<double> times_of(std::span<const Step> steps, RunResult result) const;
+  std::vector<double> times_of(std::span<const Step> steps, RunResult result);
   /// Returns the device time of each step, as on all processors. For a software device, adds its
   /// processor time to `used`.
   std::vector<double> timed_run(std::span<const Step> steps, ProcessorTime& used);
@@ -128,6 +130,7 @@ class Measurer {
   TimedOperands operands_;
   std::size_t turn_ = 0;  ///< Operand set of the last run.
   RetakeAllowance retakes_;
+  TimeAccount spent_;  ///< Of the last request.
 };
 
 }  // namespace rooftile

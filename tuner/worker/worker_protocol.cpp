@@ -123,11 +123,13 @@ Json to_json(const TimeReply& r) {
           {"compile_ns", r.compile_ns},
           {"estimate_ns", r.estimate_ns},
           {"statistics", *Json::parse(statistics_json(r.statistics))},
+          {"seconds", *Json::parse(activities_json(r.seconds))},
           {"dropped_reason", r.dropped_reason ? Json(*r.dropped_reason) : Json(nullptr)}};
 }
 
 TimeReply time_reply_from_json(const Json& json) {
   const Json& dropped = json.at("dropped_reason");
+  const Json* const seconds = json.find("seconds");
   return {.hash = json.at("hash"),
           .kernel_ns = all_ns(json.at("kernel_ns")),
           .pack_ns = checked_ns(json.at("pack_ns")),
@@ -137,7 +139,8 @@ TimeReply time_reply_from_json(const Json& json) {
           .estimate_ns = checked_ns(json.at("estimate_ns")),
           .statistics = parse_statistics(json.at("statistics").dump()),
           .dropped_reason =
-              dropped.is_null() ? std::nullopt : std::optional(dropped.get<std::string>())};
+              dropped.is_null() ? std::nullopt : std::optional(dropped.get<std::string>()),
+          .seconds = parse_activities(seconds == nullptr ? "" : seconds->dump())};
 }
 
 Json to_json(const CountRequest& r) {
