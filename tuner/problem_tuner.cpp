@@ -103,6 +103,16 @@ StepOffer ProblemTuner::offer() {
   return offer;
 }
 
+void ProblemTuner::compile_ahead(const TuneStep& step) {
+  // What is known best for a first look may change until then.
+  if (step.stage == TuneStage::kFirstLook && has_search())
+    search_->compile_ahead({default_candidate()});
+  if (step.stage != TuneStage::kSearch) return;
+  SearchCourse* const next = course();
+  if (next != nullptr && batch_s(*search_, costs_, next->next()) <= step.seconds)
+    search_->compile_ahead(next->next());
+}
+
 void ProblemTuner::take(const TuneStep& step) {
   const CandidateRunner& runner = context_.runner;
   const std::size_t measured = runner.measured(), rejected = runner.failures(),
@@ -141,12 +151,19 @@ void ProblemTuner::store_first(double end_s) {
   if (!list.empty()) store(list, standing);
 }
 
+bool ProblemTuner::has_search() {
+  if (search_ == nullptr && !unfit_) {
+    unfit_ = !context_.runner.fits(wanted_.problem);
+    if (!unfit_) search_ = std::make_unique<Search>(context_, device_row_, wanted_.problem);
+  }
+  return !unfit_;
+}
+
 void ProblemTuner::first_look(double seconds) {
   const double end_s = now_s() + seconds;
   const Over over = until(end_s);
   stage_ = TuneStage::kDone;
-  if (!context_.runner.fits(wanted_.problem)) return;
-  search_ = std::make_unique<Search>(context_, device_row_, wanted_.problem);
+  if (!has_search()) return;
   stage_ = TuneStage::kSearch;
   const std::size_t own = default_candidate();
   result_.default_kernel = short_name(search_->candidates()[own].variant);

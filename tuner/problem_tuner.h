@@ -23,6 +23,9 @@ class ProblemTuner {
 
   /// The next step, with what is expected of it.
   StepOffer offer();
+  /// Begins to compile what this step of its own offer will measure, where that pays
+  /// (CandidateRunner::compile_ahead) and the step has time for it.
+  void compile_ahead(const TuneStep& step);
   /// Takes this step of its own offer.
   void take(const TuneStep& step);
   /// Stores what is certified if the run ended before kFinish.
@@ -39,6 +42,7 @@ class ProblemTuner {
   /// Whether the stored winner stays unless another kernel is faster beside it: it is certain, or
   /// it was running when a tuner died, and may not be measured yet.
   bool protects_stored() const;
+  bool has_search();       ///< Makes it, unless the problem's operands are too large.
   SearchCourse* course();  ///< Of the next batch; null: the search has ended.
 
   /// Measures the default and the best known kernel, the default even if no time is left, and
@@ -79,6 +83,7 @@ class ProblemTuner {
   std::optional<OutcomeRecord> before_;              ///< how certain it is.
   std::unique_ptr<Search> search_;                   ///< Null before the first look.
   std::unique_ptr<SearchCourse> calls_, prepacked_;  ///< By objective; null before the first batch.
+  bool unfit_ = false;                               ///< Its operands are too large.
   double searched_s_ = 0;
   double claimed_ = 0, realized_ = 0;  ///< Decreases of log2 of the time, over all batches.
   TuneResult result_;

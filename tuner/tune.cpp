@@ -71,7 +71,10 @@ class TuneRun {
         budget_(options.budget_s),
         device_row_(store.device_id(device)),
         worker_(device_worker(options.worker, device)),
-        compilers_(compile_workers(options.worker, device, kSearchBatch), budget_) {}
+        compilers_(
+            compile_workers(options.worker, device,
+                            device.kind == DeviceKind::kSoftware ? kSearchBatch : 2 * kSearchBatch),
+            budget_) {}
 
   TuneReport run();
 

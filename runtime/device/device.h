@@ -275,6 +275,13 @@ class Device {
   /// compiled without the compiler's statistics, with which drivers fill no cache.
   Pipeline create_pipeline(std::span<const std::uint32_t> spirv, const ShaderInterface& interface,
                            std::string* own_cache = nullptr);
+  /// Takes the compiled code of all pipelines since the last call, for add_code() on another Device
+  /// of the same profile; empty where the driver keeps none. Do not call it on a device that has
+  /// another use for its pipeline cache. Throws kDevice, kOutOfMemory.
+  std::string take_code();
+  /// Lets later pipelines be made of this code where they are the same. What the driver refuses is
+  /// ignored.
+  void add_code(std::string_view code);
   /// Records steps after checking each against its pipeline, its buffers and the limits. Throws
   /// kInvalidArgument, kUnsupported.
   CommandList record(std::span<const Step> steps, Timing timing = Timing::kNone,

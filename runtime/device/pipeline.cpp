@@ -176,4 +176,27 @@ Pipeline Device::create_pipeline(std::span<const std::uint32_t> spirv,
   return pipeline;
 }
 
+std::string Device::take_code() {
+  std::string code;
+  impl_->driver("reading compiled code", [&] {
+    const std::vector<std::uint8_t> data = impl_->cache.getData();
+    impl_->cache = vk::raii::PipelineCache(impl_->handle, vk::PipelineCacheCreateInfo());
+    // What has no more than this header holds no code.
+    if (data.size() > sizeof(VkPipelineCacheHeaderVersionOne))
+      code.assign(data.begin(), data.end());
+  });
+  return code;
+}
+
+void Device::add_code(std::string_view code) {
+  vk::PipelineCacheCreateInfo info;
+  info.initialDataSize = code.size();
+  info.pInitialData = code.data();
+  try {
+    const vk::raii::PipelineCache added(impl_->handle, info);
+    impl_->cache.merge(*added);
+  } catch (const vk::SystemError&) {
+  }
+}
+
 }  // namespace rooftile

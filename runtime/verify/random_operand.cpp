@@ -19,6 +19,18 @@ std::vector<char> random_floats(DataType type, std::int64_t elements, float low,
   return stored;
 }
 
+constexpr std::int64_t kPeriod = (1 << 20) - 3, kBlockPeriod = 32749;  // Primes.
+
+/// The values, again and again until there are so many bytes.
+std::vector<char> repeated(std::vector<char> values, std::int64_t bytes) {
+  const auto period = static_cast<std::int64_t>(values.size());
+  values.resize(static_cast<std::size_t>(bytes));
+  for (std::int64_t filled = period; filled < bytes; filled += period)
+    std::memcpy(values.data() + filled, values.data(),
+                static_cast<std::size_t>(std::min(period, bytes - filled)));
+  return values;
+}
+
 /// Blocks of all values, under scales with which weights lie within about [-1, 1].
 std::vector<char> random_blocks(const BlockLayout& layout, std::int64_t count, Random& random) {
   std::vector<char> blocks = random_bytes(count * layout.bytes, random);
@@ -67,6 +79,19 @@ std::vector<char> random_b(const Types& types, std::int64_t elements, Random& ra
     return random_blocks(layout_of(types.b.format), elements / types.b.block, random);
   return quantized(types) ? random_bytes(bytes_of_b(types, elements), random)
                           : random_operand(types.a, elements, random);
+}
+
+std::vector<char> repeated_operand(DataType type, std::int64_t elements, Random& random) {
+  return repeated(random_operand(type, std::min(elements, kPeriod), random),
+                  elements * bytes_of(type));
+}
+
+std::vector<char> repeated_b(const Types& types, std::int64_t elements, Random& random) {
+  // Two elements of 4 bits are one byte.
+  const std::int64_t period = has_block_format(types) ? kBlockPeriod * types.b.block
+                              : quantized(types)      ? 2 * kPeriod
+                                                      : kPeriod;
+  return repeated(random_b(types, std::min(elements, period), random), bytes_of_b(types, elements));
 }
 
 RandomQuantization random_quantization(const Problem& p, Random& random) {

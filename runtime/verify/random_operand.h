@@ -18,6 +18,12 @@ std::vector<char> random_bytes(std::int64_t count, Random& random);
 /// above.
 std::vector<char> random_b(const Types& types, std::int64_t elements, Random& random);
 
+/// The same for operands that are timed, of which millions of elements would take longer than the
+/// kernels: the values repeat after 2^20 - 3 elements (a prime, so that no row of a usual problem
+/// begins where they do), of block formats after 32749 blocks.
+std::vector<char> repeated_operand(DataType type, std::int64_t elements, Random& random);
+std::vector<char> repeated_b(const Types& types, std::int64_t elements, Random& random);
+
 /// Scales and zero points of a quantised B; empty where there are none. Floating-point zero points
 /// lie within the range of the values.
 struct RandomQuantization {

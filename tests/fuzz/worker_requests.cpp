@@ -42,8 +42,8 @@ class MadeUpDevice : public WorkerOperations {
   Certificate certify(const Variant& variant, const Signature& signature) override {
     return {.passed = true, .detail = emit(variant, signature), .cases = 1};
   }
-  double compile(const Variant& variant, const Signature& signature) override {
-    return static_cast<double>(emit(variant, signature).size());
+  CompileReply compile(const Variant& variant, const Signature& signature) override {
+    return {.compile_ns = static_cast<double>(emit(variant, signature).size()), .code = "code"};
   }
   std::vector<CompiledExecutable> inspect(const Variant& variant,
                                           const Signature& signature) override {

@@ -344,7 +344,7 @@ TEST(WorkerTest, EndsWithItsInput) {
 }
 
 TEST(WorkerTest, KeepsNoRequestWithoutEnd) {
-  EXPECT_NE(std::system("head -c 1000000 /dev/zero | " ROOFTILE_FAULTY_WORKER " worker >/dev/null"),
+  EXPECT_NE(std::system("head -c 8000000 /dev/zero | " ROOFTILE_FAULTY_WORKER " worker >/dev/null"),
             0);
 }
 

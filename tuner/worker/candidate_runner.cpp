@@ -182,7 +182,8 @@ std::optional<TimeReply> CandidateRunner::time(const Variant& variant, const Pro
                                                         .compute_units = options_.compute_units,
                                                         .rotate_bytes = options_.rotate_bytes,
                                                         .spilled = options.spilled,
-                                                        .prepacked = options.prepacked})}};
+                                                        .prepacked = options.prepacked,
+                                                        .code = ahead_.take_code(candidate)})}};
   std::optional<TimeReply> answered;
   CandidateOutcome outcome;
   {

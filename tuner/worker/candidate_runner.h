@@ -75,6 +75,9 @@ class CandidateRunner {
   /// when all are compiled. Does nothing where that does not pay (CompileAhead::pays).
   void compile_ahead(std::vector<Variant> variants, const Problem& problem);
 
+  /// Whether what is compiled ahead disturbs no measurement, so that more than a batch may be.
+  bool compiles_beside() const { return !options_.shared_processors && ahead_.pays(); }
+
   /// Times a candidate. No value: it is rejected, failed, dropped because of spilled registers,
   /// interrupted, out of budget, or estimated beyond options.limit_ns. Compiler statistics are
   /// stored in every case. The returned times are corrected for the device's drift since

@@ -48,9 +48,10 @@ std::optional<CandidateOutcome> CompileAhead::finish(RowId candidate) {
   journal_.erase(journal);
   CandidateOutcome outcome = outcome_of(result.answer);
   outcome.wall_s = result.wall_s;
-  if (const auto ns = read_reply(
-          outcome, [](const Json& reply) { return reply.at("compile_ns").get<double>(); }))
-    ahead_ns_[candidate] = *ns;
+  if (auto compiled = read_reply(outcome, compile_reply_from_json)) {
+    ahead_ns_[candidate] = compiled->compile_ns;
+    code_[candidate] = std::move(compiled->code);
+  }
   return outcome;
 }
 

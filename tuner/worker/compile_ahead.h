@@ -7,6 +7,8 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <string>
+#include <utility>
 
 #include "db/store.h"
 #include "tuner/worker/candidate_requests.h"
@@ -30,6 +32,10 @@ class CompileAhead {
   void begin(RowId candidate, const Json& request, double watchdog_s);
   /// Waits for a candidate that was begun. No value: it was not begun, or was finished before.
   std::optional<CandidateOutcome> finish(RowId candidate);
+  /// Takes the code of a finished candidate for the measuring worker, which may not find it in the
+  /// driver's cache: NVIDIA's driver looks there for what was stored before a process began. Empty
+  /// from the second call on, and where there is none.
+  std::string take_code(RowId candidate) { return std::exchange(code_[candidate], {}); }
   /// Must be called when the measuring worker has compiled a candidate, within measured_ns. Returns
   /// the time of the candidate's compilation: that of the compilation ahead, if there was one.
   double compiled(RowId candidate, double measured_ns);
@@ -42,6 +48,7 @@ class CompileAhead {
   std::map<RowId, RowId> journal_;  ///< Of the candidates that are being compiled.
   std::set<RowId> known_;           ///< Compiled, or being compiled.
   std::map<RowId, double> ahead_ns_;
+  std::map<RowId, std::string> code_;
   std::set<RowId> counted_;  ///< Candidates in the sums.
   double ahead_sum_ns_ = 0, again_sum_ns_ = 0;
 };

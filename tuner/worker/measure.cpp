@@ -165,6 +165,7 @@ TimeReply Measurer::time(const TimeRequest& request) {
 
 TimeReply Measurer::time_now(const TimeRequest& request) {
   const Problem p = staged_problem(request.problem);
+  if (!request.code.empty()) device_->add_code(request.code);
   Built& built = build(request.variant, signature_of(p));
   if (request.spilled == Spilled::kDrop) {
     if (auto reason = spill_reason(compiler_facts(built.statistics)))
@@ -258,7 +259,7 @@ TimeReply Measurer::time_now(const TimeRequest& request) {
   return reply;
 }
 
-double Measurer::compile(const Variant& variant, const Signature& signature) {
+CompileReply Measurer::compile(const Variant& variant, const Signature& signature) {
   const double start = now_ns();
   const Kernel kernel(device_, variant, signature, cache_);
   if (device_->profile().kind == DeviceKind::kSoftware) {
@@ -267,7 +268,9 @@ double Measurer::compile(const Variant& variant, const Signature& signature) {
     // Whether the result is right is for certificates to say.
     if (!cases.empty()) run_case(*device_, kernel, cases.front());
   }
-  return now_ns() - start;
+  CompileReply reply{.compile_ns = now_ns() - start, .code = device_->take_code()};
+  if (reply.code.size() > kMostCodeBytes) reply.code.clear();
+  return reply;
 }
 
 CounterReadings Measurer::count(const CountRequest& request) {

@@ -41,7 +41,14 @@ struct TimeRequest {
   /// Whether operands are packed before the samples, as for calls with a packed operand. Otherwise
   /// each sample packs first, and the kernel finds in the caches what was just packed.
   bool prepacked = false;
+  std::string code = {};  ///< CompileReply::code of the kernel; empty: there is none.
 };
+
+struct CompileReply {
+  double compile_ns = 0;  ///< Wall time.
+  std::string code = {};  ///< Device::take_code(), up to kMostCodeBytes.
+};
+inline constexpr std::size_t kMostCodeBytes = 1 << 20;
 
 struct TimeReply {
   std::string hash;
@@ -82,10 +89,10 @@ class Measurer {
 
   TimeReply time(const TimeRequest& request);
   FullClocks& clocks() { return *clocks_; }
-  /// Compiles a kernel as time() will, and keeps nothing of it but what the driver keeps. Returns
-  /// the wall time in ns. On a software device, whose driver compiles at the first dispatch, a
+  /// Compiles a kernel as time() will, and keeps nothing of it but what the driver keeps. On a
+  /// software device, whose driver compiles at the first dispatch, a
   /// small problem is computed; on others nothing runs, because another process may be measuring.
-  double compile(const Variant& variant, const Signature& signature);
+  CompileReply compile(const Variant& variant, const Signature& signature);
   /// Takes a kernel of this device that another thread has compiled; time() then compiles nothing.
   void adopt(std::unique_ptr<Kernel> kernel, const Signature& signature, double compile_ns);
   Certificate certify(const Variant& variant, const Signature& signature);

@@ -54,7 +54,7 @@ class Server {
     }
     if (operation == "compile") {
       const Wanted kernel = wanted(request);
-      return {{"compile_ns", operations_.compile(kernel.variant, kernel.signature)}};
+      return to_json(operations_.compile(kernel.variant, kernel.signature));
     }
     if (operation == "inspect") {
       const Wanted kernel = wanted(request);

@@ -9,7 +9,7 @@
 namespace rooftile {
 
 /// No request has more bytes; one that does ends the conversation.
-inline constexpr std::streamsize kMostRequestBytes = 64 << 10;
+inline constexpr std::streamsize kMostRequestBytes = 2 * kMostCodeBytes + (64 << 10);
 
 /// Answers each line of `requests` until it ends, in its order. What is no request, or asks for
 /// what the device cannot do or no tuner needs, is answered with an error and reaches no operation.

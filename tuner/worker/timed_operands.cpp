@@ -8,7 +8,6 @@
 #include "core/error.h"
 #include "core/half.h"
 #include "runtime/kernel/staging.h"
-#include "runtime/verify/random_operand.h"
 #include "runtime/verify/reference.h"
 
 namespace rooftile {
@@ -86,19 +85,14 @@ struct TimedOperands::Set {
   Buffer a, b, c;              // Buffers that kernels see.
   Buffer vectors, residual;    // Of the epilogue, if there is one; filled with ones.
   Buffer scales, zero_points;  // Of a quantised B.
-  RandomQuantization quantization;
-  Buffer host_a, host_b,
-      host_c;  // Mapped; empty on unified memory, where a, b and c are mapped themselves.
+  /// Mapped: what lies behind C, and then the spots in their order. Empty on unified memory, where
+  /// a, b and c are mapped themselves.
+  Buffer seen;
   bool unified;
 
-  void* view(const Buffer& kernel_side, const Buffer& host_side) const {
-    return unified ? kernel_side.mapped() : host_side.mapped();
-  }
-  void* data_a() const { return view(a, host_a); }
-  void* data_b() const { return view(b, host_b); }
-  void* data_c() const { return view(c, host_c); }
   unsigned char* guard(const Problem& p) const {
-    return static_cast<unsigned char*>(view(c, host_c)) + staged_bytes(p).c;
+    return unified ? static_cast<unsigned char*>(c.mapped()) + staged_bytes(p).c
+                   : static_cast<unsigned char*>(seen.mapped());
   }
 };
 
@@ -132,13 +126,24 @@ void TimedOperands::prepare(const Problem& staged, double rotate_bytes) {
   groups_ = is_grouped(staged) ? typical_groups(staged) : std::vector<Group>();
   tile_lists_.clear();
   Random random(0x0b5e55ed);
+  const StagedBytes bytes = staged_bytes(staged);
+  const auto signed_size = [](std::uint64_t size) { return static_cast<std::int64_t>(size); };
+  // The rows' padding is filled too, because no kernel may let it affect C.
+  content_.a =
+      repeated_operand(staged.types.a, signed_size(bytes.a) / bytes_of(staged.types.a), random);
+  content_.b = repeated_b(staged.types, elements_of_b(staged.types, signed_size(bytes.b)), random);
+  content_.a.resize(bytes.a);
+  content_.b.resize(bytes.b);
+  content_.quantization = random_quantization(staged, random);
   for (std::size_t i = 0; i < operand_sets(staged, rotate_bytes); ++i)
-    sets_.push_back(make_set(random, i == 0 ? nullptr : sets_.front().get()));
+    sets_.push_back(make_set(i == 0 ? nullptr : sets_.front().get()));
+  if (sets_.front()->unified) content_.a = content_.b = {};
   set_canaries();
 }
 
 void TimedOperands::clear() {
   sets_.clear();
+  content_ = {};
   tile_lists_.clear();
 }
 
@@ -155,45 +160,40 @@ const TimedOperands::TileList& TimedOperands::tile_list(const Variant& variant) 
 
 std::int64_t TimedOperands::group_tiles(const Variant& variant) { return tile_list(variant).tiles; }
 
-std::unique_ptr<TimedOperands::Set> TimedOperands::make_set(Random& random,
-                                                            const Set* other) const {
+std::unique_ptr<TimedOperands::Set> TimedOperands::make_set(const Set* other) const {
   const Problem& p = prepared_;
   const StagedBytes bytes = staged_bytes(p);
-  const std::uint64_t bytes_c = bytes.c + guard_bytes(p, device_->profile().limits);
+  const std::uint64_t bytes_guard = guard_bytes(p, device_->profile().limits);
   auto set = std::make_unique<Set>();
   set->unified = device_->profile().unified_memory;
-  set->a = device_->create_buffer(bytes.a, BufferUse::kDevice);
-  set->b = device_->create_buffer(bytes.b, BufferUse::kDevice);
-  set->c = device_->create_buffer(bytes_c, BufferUse::kDevice);
-  if (!set->unified) {
-    set->host_a = device_->create_buffer(bytes.a, BufferUse::kUpload);
-    set->host_b = device_->create_buffer(bytes.b, BufferUse::kUpload);
-    set->host_c = device_->create_buffer(bytes_c, BufferUse::kDownload);
-  }
-  // The rows' padding is filled too, because no kernel may let it affect C.
-  const auto fill = [](void* target, const std::vector<char>& content) {
-    std::memcpy(target, content.data(), content.size());
-  };
-  const auto signed_size = [](std::uint64_t size) { return static_cast<std::int64_t>(size); };
-  if (other != nullptr) {
-    std::memcpy(set->data_a(), other->data_a(), bytes.a);
-    std::memcpy(set->data_b(), other->data_b(), bytes.b);
-  } else {
-    fill(set->data_a(),
-         random_operand(p.types.a, signed_size(bytes.a) / bytes_of(p.types.a), random));
-    fill(set->data_b(), random_b(p.types, elements_of_b(p.types, signed_size(bytes.b)), random));
-  }
-  if (!set->unified) {
-    const std::vector<Step> steps = {CopyStep{{&set->host_a, 0, bytes.a}, {&set->a, 0, bytes.a}},
-                                     CopyStep{{&set->host_b, 0, bytes.b}, {&set->b, 0, bytes.b}}};
+  const auto filled = [&](std::uint64_t size, const std::vector<char>& content,
+                          const Buffer* same) {
+    Buffer made = device_->create_buffer(size, BufferUse::kDevice);
+    if (set->unified) {
+      std::memcpy(made.mapped(), same != nullptr ? same->mapped() : content.data(), size);
+      return made;
+    }
+    Buffer staging;
+    if (same == nullptr) {
+      staging = device_->create_buffer(size, BufferUse::kUpload);
+      std::memcpy(staging.mapped(), content.data(), size);
+    }
+    const std::vector<Step> steps = {
+        CopyStep{{same != nullptr ? same : &staging, 0, size}, {&made, 0, size}}};
     run_steps(*device_, steps);
-  }
+    return made;
+  };
+  set->a = filled(bytes.a, content_.a, other != nullptr ? &other->a : nullptr);
+  set->b = filled(bytes.b, content_.b, other != nullptr ? &other->b : nullptr);
+  set->c = device_->create_buffer(bytes.c + bytes_guard, BufferUse::kDevice);
+  if (!set->unified)
+    set->seen =
+        device_->create_buffer(bytes_guard + kSpotChecks * sizeof(double), BufferUse::kDownload);
   const EpilogueElements fused = epilogue_elements(p);
   set->vectors = buffer_of(ones(fused.vectors));
   set->residual = buffer_of(ones(fused.residual));
-  set->quantization = other != nullptr ? other->quantization : random_quantization(p, random);
-  set->scales = buffer_of(set->quantization.scales);
-  set->zero_points = buffer_of(set->quantization.zero_points);
+  set->scales = buffer_of(content_.quantization.scales);
+  set->zero_points = buffer_of(content_.quantization.zero_points);
   return set;
 }
 
@@ -203,7 +203,7 @@ std::vector<Step> TimedOperands::guard_copies(Direction direction) const {
   std::vector<Step> steps;
   for (const auto& set : sets_) {
     if (set->unified || bytes == 0) continue;
-    const BufferRange kernels{&set->c, offset, bytes}, hosts{&set->host_c, offset, bytes};
+    const BufferRange kernels{&set->c, offset, bytes}, hosts{&set->seen, 0, bytes};
     steps.push_back(direction == Direction::kToDevice ? CopyStep{hosts, kernels}
                                                       : CopyStep{kernels, hosts});
   }
@@ -248,45 +248,64 @@ Buffer TimedOperands::buffer_of(const std::vector<char>& content) const {
   return buffer;
 }
 
+std::vector<Step> TimedOperands::spot_copies(const Set& set, Direction direction) const {
+  const auto bytes = static_cast<std::uint64_t>(bytes_of(prepared_.types.c));
+  std::uint64_t seen = guard_bytes(prepared_, device_->profile().limits);
+  std::vector<Step> steps;
+  for (const Spot& spot : spots(prepared_, groups_)) {
+    const BufferRange kernels{&set.c, static_cast<std::uint64_t>(spot.element) * bytes, bytes},
+        hosts{&set.seen, seen, bytes};
+    steps.push_back(direction == Direction::kToDevice ? CopyStep{hosts, kernels}
+                                                      : CopyStep{kernels, hosts});
+    seen += bytes;
+  }
+  return steps;
+}
+
 void TimedOperands::overwrite_spots(std::size_t turn) const {
   const Problem& p = prepared_;
   const Set& set = this->set(turn);
   const float before = value_before(p);
   const auto bytes = static_cast<std::uint64_t>(bytes_of(p.types.c));
-  std::vector<Step> copies;
-  for (const Spot& spot : spots(p, groups_)) {
-    const std::uint64_t offset = static_cast<std::uint64_t>(spot.element) * bytes;
-    narrow(p.types.c, &before, static_cast<char*>(set.data_c()) + offset, 1);
-    if (!set.unified)
-      copies.push_back(CopyStep{{&set.host_c, offset, bytes}, {&set.c, offset, bytes}});
+  if (set.unified) {
+    for (const Spot& spot : spots(p, groups_))
+      narrow(p.types.c, &before,
+             static_cast<char*>(set.c.mapped()) + static_cast<std::uint64_t>(spot.element) * bytes,
+             1);
+    return;
   }
+  const std::vector<Step> copies = spot_copies(set, Direction::kToDevice);
+  for (std::size_t i = 0; i < copies.size(); ++i)
+    narrow(p.types.c, &before, set.guard(p) + guard_bytes(p, device_->profile().limits) + i * bytes,
+           1);
   run_steps(*device_, copies);
 }
 
 std::string TimedOperands::spot_check(std::size_t turn) const {
   const Problem& p = prepared_;
   const Set& set = this->set(turn);
-  if (!set.unified) {
-    const std::uint64_t bytes = staged_bytes(p).c;
-    const std::vector<Step> steps = {CopyStep{{&set.c, 0, bytes}, {&set.host_c, 0, bytes}}};
-    run_steps(*device_, steps);
-  }
+  if (!set.unified) run_steps(*device_, spot_copies(set, Direction::kToHost));
+  const void* const a = set.unified ? set.a.mapped() : content_.a.data();
+  const void* const b = set.unified ? set.b.mapped() : content_.b.data();
+  const void* const c =
+      set.unified ? set.c.mapped() : set.guard(p) + guard_bytes(p, device_->profile().limits);
   const auto behind = [](const void* operand, std::int64_t bytes) {
     return static_cast<const char*>(operand) + bytes;
   };
   const Problem one = one_product(p);
   const QuantizedBytes parts = quantized_bytes(one);
+  std::int64_t seen = 0;  // The spot's place among those of discrete memory.
   for (const Spot& spot : spots(p, groups_)) {
     const std::int64_t expert = is_grouped(p) ? spot.matrix_b : 0;
     const ReferenceElement expected = reference_element(
         one,
-        {behind(set.data_a(), spot.matrix_a * p.stride_a * bytes_of(p.types.a)),
-         behind(set.data_b(), bytes_of_b(p.types, spot.matrix_b * p.stride_b)),
-         behind(set.quantization.scales.data(), expert * parts.scales),
-         behind(set.quantization.zero_points.data(), expert * parts.zero_points)},
+        {behind(a, spot.matrix_a * p.stride_a * bytes_of(p.types.a)),
+         behind(b, bytes_of_b(p.types, spot.matrix_b * p.stride_b)),
+         behind(content_.quantization.scales.data(), expert * parts.scales),
+         behind(content_.quantization.zero_points.data(), expert * parts.zero_points)},
         double{value_before(p)}, {.row_scale = 1, .column_scale = 1, .bias = 1, .residual = 1},
         spot.row, spot.column);
-    const double got = element(p.types.c, set.data_c(), spot.element);
+    const double got = element(p.types.c, c, set.unified ? spot.element : seen++);
     if (!(error_ratio(p, expected, got) <= 1.0))
       return fmt::format("{}: C[{}][{}] is {}, expected {}", to_string(p), spot.row, spot.column,
                          got, expected.value);

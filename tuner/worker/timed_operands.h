@@ -12,6 +12,7 @@
 #include "core/groups.h"
 #include "core/numbers/random.h"
 #include "runtime/kernel/kernel.h"
+#include "runtime/verify/random_operand.h"
 
 namespace rooftile {
 
@@ -51,13 +52,15 @@ class TimedOperands {
 
  private:
   struct Set;
-  /// A set of random values, or a copy of another one: copying is several times as fast, and where
-  /// the copies lie decides what caches hold.
-  std::unique_ptr<Set> make_set(Random& random, const Set* other) const;
+  /// A set with the content, or a copy of another set, which the device makes where it has memory
+  /// of its own. Where the copies lie decides what caches hold.
+  std::unique_ptr<Set> make_set(const Set* other) const;
   enum class Direction : std::uint8_t { kToDevice, kToHost };
   /// Copies of the canaries of all sets; none on unified memory.
   std::vector<Step> guard_copies(Direction direction) const;
   void set_canaries();
+  /// Copies of the elements that spot_check() compares, between a set's C and what the host sees.
+  std::vector<Step> spot_copies(const Set& set, Direction direction) const;
   Buffer buffer_of(const std::vector<char>& content) const;  ///< No buffer for empty content.
   const Set& set(std::size_t turn) const { return *sets_[turn % sets_.size()]; }
   struct TileList {
@@ -68,6 +71,11 @@ class TimedOperands {
 
   std::shared_ptr<Device> device_;
   Problem prepared_;
+  /// What all sets hold. a and b are empty on unified memory, where the sets are read themselves.
+  struct Content {
+    std::vector<char> a, b;
+    RandomQuantization quantization;
+  } content_;
   std::vector<std::unique_ptr<Set>> sets_;
   std::vector<Group> groups_;           ///< Of a grouped problem.
   std::map<int, TileList> tile_lists_;  ///< By the rows of a tile.

@@ -50,7 +50,7 @@ class OnDevice : public WorkerOperations {
   Certificate certify(const Variant& variant, const Signature& signature) override {
     return measurer_->certify(variant, signature);
   }
-  double compile(const Variant& variant, const Signature& signature) override {
+  CompileReply compile(const Variant& variant, const Signature& signature) override {
     return measurer_->compile(variant, signature);
   }
 

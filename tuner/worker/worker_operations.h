@@ -29,8 +29,7 @@ class WorkerOperations {
   /// reference.
   virtual TimeReply time_reference(const TimeRequest& request) = 0;
   virtual Certificate certify(const Variant& variant, const Signature& signature) = 0;
-  /// Returns the wall time in ns.
-  virtual double compile(const Variant& variant, const Signature& signature) = 0;
+  virtual CompileReply compile(const Variant& variant, const Signature& signature) = 0;
   virtual std::vector<CompiledExecutable> inspect(const Variant& variant,
                                                   const Signature& signature) = 0;
   /// Returns nothing where the driver has no counters.

@@ -12,6 +12,7 @@
 #include <cerrno>
 #include <cstring>
 #include <fstream>
+#include <functional>
 #include <utility>
 
 #include "core/clock.h"
@@ -38,10 +39,17 @@ void close_if_open(int& fd) {
   fd = -1;
 }
 
-bool write_all(int fd, std::string_view text) {
+/// Writes to a pipe that does not block, as a worker that is stopped would, until give_up().
+bool write_all(int fd, std::string_view text, const std::function<bool()>& give_up) {
   while (!text.empty()) {
     const ssize_t written = ::write(fd, text.data(), text.size());
     if (written < 0 && errno == EINTR) continue;
+    if (written < 0 && errno == EAGAIN) {
+      if (give_up()) return true;  // There will be no answer.
+      pollfd waiting = {.fd = fd, .events = POLLOUT, .revents = 0};
+      ::poll(&waiting, 1, kPollMs);
+      continue;
+    }
     if (written <= 0) return false;
     text.remove_prefix(static_cast<std::size_t>(written));
   }
@@ -96,6 +104,7 @@ void WorkerProcess::start() {
   ::close(request[0]);
   ::close(reply[1]);
   to_worker_ = request[1];
+  ::fcntl(to_worker_, F_SETFL, O_NONBLOCK);
   from_worker_ = reply[0];
   if (error != 0) {
     close_if_open(to_worker_);
@@ -158,12 +167,14 @@ WorkerAnswer WorkerProcess::exchange(const Json& request, double deadline_s,
                                      const std::atomic<bool>& stop) {
   WorkerAnswer answer;
   double seen_s = now_s(), wait_s = 0;  // When this process last ran, and how long it then waited.
-  if (!write_all(to_worker_, request.dump() + "\n")) {
+  double end_s = seen_s + deadline_s;
+  if (!write_all(to_worker_, request.dump() + "\n",
+                 [&] { return stop.load() || now_s() >= end_s; })) {
     answer.message = end().how;
     answer.doubtful = true;  // The worker died before it received this request.
     return answer;
   }
-  double end_s = seen_s + deadline_s;
+  seen_s = now_s();
   while (true) {
     // Time in which this process could not look for an answer is not the worker's.
     const double at_s = now_s(), late_s = at_s - seen_s - wait_s;

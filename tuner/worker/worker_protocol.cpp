@@ -19,6 +19,36 @@ double or_infinity(const Json& json) {
   return json.is_null() ? std::numeric_limits<double>::infinity() : json.get<double>();
 }
 
+// JSON has no bytes.
+constexpr std::string_view kHexDigits = "0123456789abcdef";
+std::string hex(std::string_view bytes) {
+  std::string text;
+  text.reserve(2 * bytes.size());
+  for (const char byte : bytes) {
+    const auto value = static_cast<unsigned char>(byte);
+    text += kHexDigits[value >> 4];
+    text += kHexDigits[value & 15];
+  }
+  return text;
+}
+
+/// Of a member in hex; empty where there is none.
+std::string bytes_at(const Json& json, std::string_view member) {
+  const Json* const found = json.find(member);
+  if (found == nullptr) return {};
+  const auto text = found->get<std::string>();
+  const auto digit = [&](std::size_t i) {
+    const std::size_t value = i < text.size() ? kHexDigits.find(text[i]) : std::string::npos;
+    if (value == std::string::npos)
+      fail(ErrorCode::kInvalidArgument, "'{}' is not in hexadecimal digits", member);
+    return value;
+  };
+  std::string bytes;
+  for (std::size_t i = 0; i < text.size(); i += 2)
+    bytes += static_cast<char>(digit(i) << 4 | digit(i + 1));
+  return bytes;
+}
+
 double checked_ns(const Json& json) {
   const double ns = json.get<double>();
   if (!(ns >= 0)) fail(ErrorCode::kInvalidArgument, "a worker states a time of {} ns", ns);
@@ -92,6 +122,14 @@ Signature signature_from_json(const Json& json) {
           json.at("grouped")};
 }
 
+Json to_json(const CompileReply& r) {
+  return {{"compile_ns", r.compile_ns}, {"code", hex(r.code)}};
+}
+
+CompileReply compile_reply_from_json(const Json& json) {
+  return {.compile_ns = checked_ns(json.at("compile_ns")), .code = bytes_at(json, "code")};
+}
+
 Json to_json(const TimeRequest& r) {
   return {{"problem", to_json(r.problem)},
           {"variant", to_string(r.variant)},
@@ -100,7 +138,8 @@ Json to_json(const TimeRequest& r) {
           {"compute_units", r.compute_units},
           {"rotate_bytes", r.rotate_bytes},
           {"drop_spilled", r.spilled == Spilled::kDrop},
-          {"prepacked", r.prepacked}};
+          {"prepacked", r.prepacked},
+          {"code", hex(r.code)}};
 }
 
 TimeRequest time_request_from_json(const Json& json) {
@@ -111,7 +150,8 @@ TimeRequest time_request_from_json(const Json& json) {
           .compute_units = json.at("compute_units"),
           .rotate_bytes = json.at("rotate_bytes"),
           .spilled = json.at("drop_spilled").get<bool>() ? Spilled::kDrop : Spilled::kMeasure,
-          .prepacked = json.at("prepacked")};
+          .prepacked = json.at("prepacked"),
+          .code = bytes_at(json, "code")};
 }
 
 Json to_json(const TimeReply& r) {

@@ -21,6 +21,8 @@ Json to_json(const Signature& s);
 Signature signature_from_json(const Json& json);
 Json to_json(const TimeRequest& request);
 TimeRequest time_request_from_json(const Json& json);
+Json to_json(const CompileReply& reply);
+CompileReply compile_reply_from_json(const Json& json);
 Json to_json(const TimeReply& reply);
 TimeReply time_reply_from_json(const Json& json);
 Json to_json(const CountRequest& request);
