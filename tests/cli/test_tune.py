@@ -52,6 +52,16 @@ def test_a_problem_that_no_machine_holds_is_a_failure(tuned):
     assert "as before this run\n" in run.stdout and "longer --budget" not in run.stdout
 
 
+def test_the_seconds_of_a_run_add_up_to_it(tuned):
+    run = json.loads(tuned.run("tune", *SIZES, "--budget", "3s", "--json").stdout)
+    [device] = run["devices"]
+    assert sum(device["seconds"].values()) == pytest.approx(device["elapsed_s"], rel=0.01)
+    assert {"kernels", "measuring", "choosing"} <= set(device["seconds"])
+    [reported] = json.loads(tuned.run("report", "--json").stdout)["devices"]
+    assert reported["seconds"] == pytest.approx(device["seconds"], abs=1e-4) and reported["tuned_at"]
+    assert f"tuned {reported['tuned_at']}, seconds: " in tuned.run("report").stdout
+
+
 def test_report_json_has_the_winners(tuned):
     report = json.loads(tuned.run("report", "--json").stdout)
     assert report["database"] == str(tuned.database)

@@ -40,6 +40,17 @@ TEST_F(PipelineCache, IsSavedAtTheEndAndFoundAgain) {
   EXPECT_EQ(warm.note, "");
 }
 
+TEST_F(PipelineCache, CodeOfOneDeviceIsTakenByAnotherAndWhatIsNoneIsIgnored) {
+  const auto first = Device::open(first_profile()), second = Device::open(first_profile());
+  const Affine affine(*first);
+  const std::string code = first->take_code();
+  for (const std::string& added : {code, std::string(), std::string(100, 'x')}) {
+    second->add_code(added);
+    const Affine again(*second);
+  }
+  EXPECT_EQ(second->pipeline_cache_state().pipelines_created, 3u);
+}
+
 TEST_F(PipelineCache, ADamagedFileIsIgnoredAndRewritten) {
   const fs::path file = use().file;
   fs::resize_file(file, fs::file_size(file) - 1);

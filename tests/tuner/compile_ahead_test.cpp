@@ -146,6 +146,34 @@ TEST_F(CompileAheadTest, GoesOnWhereTheMeasuringWorkerFindsTheCode) {
   EXPECT_EQ(compiled(), 8u);
 }
 
+TEST_F(CompileAheadTest, TheMeasuringWorkerGetsTheCodeWithTheFirstRequest) {
+  std::vector<std::unique_ptr<WorkerProcess>> workers;
+  workers.push_back(
+      script("compiler",
+             "while read -r request; do echo '{\"compile_ns\":8e8,\"code\":\"00ff7f\"}'; done"));
+  worker_ = script(
+      "worker",
+      fmt::format("while read -r request; do echo \"$request\" >>'{}'; echo '{}'; done",
+                  file("asked"), to_json(TimeReply{.hash = "x", .kernel_ns = {1e6}}).dump()));
+  CandidateRunner runner(
+      store_, *worker_, budget_, stop_,
+      {.device = device_, .run = run_, .compilers = &pool_.emplace(std::move(workers), budget_)});
+  runner.compile_ahead(some(0, 1), problem_);
+  for (int i = 0; i < 2; ++i) EXPECT_TRUE(runner.time(variants_[0], problem_, {}));
+  std::ifstream asked(file("asked"));
+  std::vector<std::string> code;
+  for (std::string line; std::getline(asked, line);)
+    code.push_back(time_request_from_json(Json::parse(line)->at("request")).code);
+  EXPECT_THAT(code, testing::ElementsAre(std::string("\0\xff\x7f", 3), ""));
+}
+
+TEST_F(CompileAheadTest, ASecondOfCompilingAheadIsOneOfWaiting) {
+  CandidateRunner& runner = this->runner(compilers("sleep 0.3"), 1);
+  runner.compile_ahead(some(0, 1), problem_);
+  const ActivitySeconds seconds = runner.account().seconds();
+  EXPECT_GE(seconds[static_cast<std::size_t>(Activity::kAwaitingCompilers)], 0.3);
+}
+
 TEST_F(CompileAheadTest, WhatTheMeasuringWorkerHasCompiledIsNotCompiledAhead) {
   CandidateRunner& runner = this->runner(compilers(), kAheadNs);
   for (const Variant& variant : some(0, 4)) runner.time(variant, problem_, {.samples = 2});

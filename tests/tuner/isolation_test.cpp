@@ -339,6 +339,27 @@ TEST(MeasurerTest, CallsThatAddToCAreRightWhereverTheHostSeesC) {
     }
 }
 
+TEST(TimedOperandsTest, AResultThatIsMissingAndAWriteBehindCAreSeenWhereverTheHostSeesC) {
+  DeviceProfile profile = enumerate_devices().devices.at(0);
+  for (const bool unified : {true, false}) {
+    profile.unified_memory = unified;
+    const auto device = Device::open(profile);
+    const Problem p = staged_problem(packed_problem(35, 29, 41));
+    TimedOperands operands(device);
+    operands.prepare(p, 1e6);
+    ASSERT_GT(operands.sets(), 2u);
+    EXPECT_EQ(operands.written_behind_c(), "");
+    operands.overwrite_spots(2);
+    EXPECT_THAT(operands.spot_check(2), HasSubstr("is -inf, expected")) << unified;
+    const Variant variant = default_variant(profile);
+    const Operands of_set = operands.operands(2, own_buffers(p), variant);
+    const std::vector<Step> steps = {ClearStep{{of_set.c, staged_bytes(p).c + 16, 16}}};
+    run_steps(*device, steps);
+    EXPECT_THAT(operands.written_behind_c(), HasSubstr("wrote outside of C")) << unified;
+    EXPECT_EQ(operands.written_behind_c(), "") << unified;
+  }
+}
+
 TEST(WorkerTest, EndsWithItsInput) {
   EXPECT_EQ(std::system(ROOFTILE_FAULTY_WORKER " worker </dev/null"), 0);
 }

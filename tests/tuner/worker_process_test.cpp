@@ -45,6 +45,22 @@ TEST_F(WorkerProcessTest, AHangIsKilledAndANewWorkerStarted) {
   EXPECT_EQ(worker.ask({{"operation", "a"}}, 0.2, stop_).fate, WorkerFate::kTimedOut);
 }
 
+TEST_F(WorkerProcessTest, AWorkerThatDoesNotReadALongRequestIsKilledToo) {
+  WorkerProcess worker(script("exec sleep 1000"), {{"operation", "open"}});
+  const std::string longer_than_any_pipe(4 << 20, '0');
+  EXPECT_EQ(worker.ask({{"operation", longer_than_any_pipe}}, 0.2, stop_).fate,
+            WorkerFate::kTimedOut);
+}
+
+TEST_F(WorkerProcessTest, ALongRequestArrives) {
+  WorkerProcess worker(script("read a; echo \"{\\\"x\\\":${#a}}\"; read b"),
+                       {{"operation", "open"}});
+  const Json request = {{"operation", std::string(1 << 20, '0')}};
+  const WorkerAnswer answer = worker.ask(request, kLongS, stop_);
+  ASSERT_EQ(answer.fate, WorkerFate::kAnswered) << answer.message;
+  EXPECT_EQ(answer.reply.at("x").get<std::size_t>(), request.dump().size());
+}
+
 TEST_F(WorkerProcessTest, ACrashIsReportedWithItsSignal) {
   WorkerProcess worker(script("read a; kill -SEGV $$"), {{"operation", "open"}});
   const WorkerAnswer answer = worker.ask({{"operation", "a"}}, kLongS, stop_);

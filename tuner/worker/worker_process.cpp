@@ -39,15 +39,14 @@ void close_if_open(int& fd) {
   fd = -1;
 }
 
-/// Writes to a pipe that does not block, as a worker that is stopped would, until give_up().
-bool write_all(int fd, std::string_view text, const std::function<bool()>& give_up) {
+/// Writes to a pipe that does not block. While it is full wait() is called; where that returns
+/// false the rest is left out. Returns false where nobody can read it.
+bool write_all(int fd, std::string_view text, const std::function<bool()>& wait) {
   while (!text.empty()) {
     const ssize_t written = ::write(fd, text.data(), text.size());
     if (written < 0 && errno == EINTR) continue;
     if (written < 0 && errno == EAGAIN) {
-      if (give_up()) return true;  // There will be no answer.
-      pollfd waiting = {.fd = fd, .events = POLLOUT, .revents = 0};
-      ::poll(&waiting, 1, kPollMs);
+      if (!wait()) return true;
       continue;
     }
     if (written <= 0) return false;
@@ -168,19 +167,27 @@ WorkerAnswer WorkerProcess::exchange(const Json& request, double deadline_s,
   WorkerAnswer answer;
   double seen_s = now_s(), wait_s = 0;  // When this process last ran, and how long it then waited.
   double end_s = seen_s + deadline_s;
-  if (!write_all(to_worker_, request.dump() + "\n",
-                 [&] { return stop.load() || now_s() >= end_s; })) {
-    answer.message = end().how;
-    answer.doubtful = true;  // The worker died before it received this request.
-    return answer;
-  }
-  seen_s = now_s();
-  while (true) {
-    // Time in which this process could not look for an answer is not the worker's.
+  // Time in which this process could not look for an answer is not the worker's.
+  const auto look = [&] {
     const double at_s = now_s(), late_s = at_s - seen_s - wait_s;
     seen_s = at_s;
     end_s += std::max(0.0, late_s);
     stopped_ = stopped_ || late_s > kStoppedS;
+  };
+  if (!write_all(to_worker_, request.dump() + "\n", [&] {
+        look();
+        if (stop.load() || end_s <= seen_s) return false;
+        pollfd waiting = {.fd = to_worker_, .events = POLLOUT, .revents = 0};
+        wait_s = kPollMs * 1e-3;
+        ::poll(&waiting, 1, kPollMs);
+        return true;
+      })) {
+    answer.message = end().how;
+    answer.doubtful = true;  // The worker died before it received this request.
+    return answer;
+  }
+  while (true) {
+    look();
     if (std::optional<WorkerAnswer> next = answers_.next()) {
       // A device that was lost or given up fails every further request.
       if (next->fate == WorkerFate::kCrashed || next->error == ErrorCode::kDevice ||
