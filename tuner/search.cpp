@@ -207,7 +207,9 @@ void Search::compile_ahead(const std::vector<std::size_t>& batch) const {
   std::vector<Variant> variants;
   for (const std::size_t index : batch)
     if (!candidates_[index].tried_now) variants.push_back(candidates_[index].variant);
-  if (variants.size() > 1) context_.runner.compile_ahead(std::move(variants), problem_);
+  // One alone gains nothing where it is waited for at once.
+  if (variants.size() > 1 || context_.runner.compiles_beside())
+    context_.runner.compile_ahead(std::move(variants), problem_);
 }
 
 std::optional<std::vector<double>> Search::measure(std::size_t index, int samples,

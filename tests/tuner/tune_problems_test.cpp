@@ -178,6 +178,40 @@ TEST_F(TuneProblemsTest, ACompilerThatTakesAMinuteDoesNotHoldTheRun) {
   EXPECT_THAT(store_.black_listed(device_), IsEmpty()) << "it was interrupted, and did not hang";
 }
 
+// The measuring worker answers when three kernels were compiled: two at most are of its own
+// problem.
+TEST_F(TuneProblemsTest, BesideAGpuKernelsOfOtherProblemsAreCompiledDuringAMeasurement) {
+  problems_.clear();
+  for (const Transpose a : {Transpose::kNo, Transpose::kYes})
+    for (const Transpose b : {Transpose::kNo, Transpose::kYes})
+      problems_.push_back({.problem = packed_problem(33, 90, 65, a, b)});
+  const auto file = [&](const std::string& name) { return (folder_ / name).string(); };
+  WorkerScript(folder_ / "compiler")
+      << fmt::format("while read -r request; do echo \"$request\" >>'{}'; echo '{}'; done\n",
+                     file("compiled"), R"({"compile_ns":1e6})");
+  WorkerScript(folder_ / "worker") << fmt::format(
+      "n=0\ntouch '{0}'\nread -r request\n"
+      "until [ $(wc -l <'{0}') -ge 3 ] || [ $n -ge 300 ]; do sleep 0.1; n=$((n + 1)); done\n"
+      "[ $n -ge 300 ] && touch '{1}'\ntouch '{2}'; echo '{3}'\nread -r request\n",
+      file("compiled"), file("late"), file("answered"),
+      to_json(TimeReply{.hash = "x", .kernel_ns = {kDefaultNs}, .estimate_ns = kDefaultNs}).dump());
+  const Budget budget(600);
+  std::vector<std::unique_ptr<WorkerProcess>> compilers;
+  compilers.push_back(
+      std::make_unique<WorkerProcess>(file("compiler"), Json{{"operation", "open"}}));
+  CompilerPool pool(std::move(compilers), budget);
+  WorkerProcess worker(folder_ / "worker", {{"operation", "open"}});
+  RunnerOptions options = new_run();
+  options.compilers = &pool;
+  options.shared_processors = false;
+  CandidateRunner runner(store_, worker, budget, stop_, options);
+  const TuneOptions none;
+  const auto answered = [&] { return std::filesystem::exists(folder_ / "answered"); };
+  tune_problems(context(runner, none, answered), device_, problems_,
+                {.left_s = [] { return 60.0; }, .finished = [](const TuneResult&) {}});
+  EXPECT_FALSE(std::filesystem::exists(folder_ / "late"));
+}
+
 TEST_F(TuneProblemsTest, WeightsMoveTheTime) {
   problems_[3].weight = 1000;
   tune(150);
