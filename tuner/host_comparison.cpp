@@ -46,8 +46,8 @@ HostComparison compare_with_host(const Problem& p, std::optional<double> predict
                                  const std::function<bool()>& over) {
   if (over()) return {};
   Random random(1);
-  const std::vector<char> a = random_operand(p.types.a, span_a(p), random);
-  const std::vector<char> b = random_b(p.types, span_b(p), random);
+  const std::vector<char> a = repeated_operand(p.types.a, span_a(p), random);
+  const std::vector<char> b = repeated_b(p.types, span_b(p), random);
   const RandomQuantization quantization = random_quantization(p, random);
   std::vector<char> c(static_cast<std::size_t>(span_c(p) * bytes_of(p.types.c)));
   const std::vector<float> ones(

@@ -325,14 +325,13 @@ TEST_F(IsolationTest, AnUnverifiedCandidateIsMeasuredLastAndCleared) {
 TEST(MeasurerTest, CallsThatAddToCAreRightWhereverTheHostSeesC) {
   const Enumeration found = enumerate_devices();
   ASSERT_FALSE(found.devices.empty()) << found.note;
-  DeviceProfile profile = found.devices.front();
+  const DeviceProfile profile = found.devices.front();
   Problem problem =
       packed_problem(35, 29, 41, Transpose::kNo, Transpose::kNo, 3, parse_types("f16_f16"));
   for (const bool unified : {true, false})
     for (const float beta : {0.0f, 0.5f}) {
-      profile.unified_memory = unified;
       problem.beta = beta;
-      Measurer measurer(Device::open(profile));
+      Measurer measurer(Device::open(profile), nullptr, nullptr, unified);
       const TimeReply reply = measurer.time(
           {.variant = default_variant(profile), .problem = problem, .rotate_bytes = 1e6});
       EXPECT_THAT(reply.kernel_ns, SizeIs(3)) << unified << " " << beta;
@@ -340,12 +339,11 @@ TEST(MeasurerTest, CallsThatAddToCAreRightWhereverTheHostSeesC) {
 }
 
 TEST(TimedOperandsTest, AResultThatIsMissingAndAWriteBehindCAreSeenWhereverTheHostSeesC) {
-  DeviceProfile profile = enumerate_devices().devices.at(0);
+  const DeviceProfile profile = enumerate_devices().devices.at(0);
   for (const bool unified : {true, false}) {
-    profile.unified_memory = unified;
     const auto device = Device::open(profile);
     const Problem p = staged_problem(packed_problem(35, 29, 41));
-    TimedOperands operands(device);
+    TimedOperands operands(device, unified);
     operands.prepare(p, 1e6);
     ASSERT_GT(operands.sets(), 2u);
     EXPECT_EQ(operands.written_behind_c(), "");

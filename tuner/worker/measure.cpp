@@ -35,12 +35,12 @@ void refuse(const std::string& wrong) {
 }  // namespace
 
 Measurer::Measurer(std::shared_ptr<Device> device, std::shared_ptr<FreeProcessors> free,
-                   std::shared_ptr<FullClocks> clocks)
+                   std::shared_ptr<FullClocks> clocks, std::optional<bool> unified)
     : device_(std::move(device)),
       free_(std::move(free)),
       clocks_(clocks != nullptr ? std::move(clocks) : std::make_shared<FullClocks>(device_)),
       cache_({}),
-      operands_(device_) {}
+      operands_(device_, unified) {}
 Measurer::~Measurer() = default;
 
 Measurer::Built& Measurer::slot(const Variant& variant, const Signature& signature) {

@@ -82,9 +82,10 @@ class Measurer {
  public:
   /// free: the processors on which a software device measures where others use some of them; null:
   /// it measures on all, and times are as they come.
+  /// unified: as of TimedOperands.
   /// clocks: what keeps the device at full clocks; null: the measurer has its own.
   explicit Measurer(std::shared_ptr<Device> device, std::shared_ptr<FreeProcessors> free = nullptr,
-                    std::shared_ptr<FullClocks> clocks = nullptr);
+                    std::shared_ptr<FullClocks> clocks = nullptr, std::optional<bool> unified = {});
   ~Measurer();
 
   TimeReply time(const TimeRequest& request);

@@ -88,11 +88,10 @@ struct TimedOperands::Set {
   /// Mapped: what lies behind C, and then the spots in their order. Empty on unified memory, where
   /// a, b and c are mapped themselves.
   Buffer seen;
-  bool unified;
 
   unsigned char* guard(const Problem& p) const {
-    return unified ? static_cast<unsigned char*>(c.mapped()) + staged_bytes(p).c
-                   : static_cast<unsigned char*>(seen.mapped());
+    return seen.size_bytes() > 0 ? static_cast<unsigned char*>(seen.mapped())
+                                 : static_cast<unsigned char*>(c.mapped()) + staged_bytes(p).c;
   }
 };
 
@@ -116,7 +115,8 @@ double operand_bytes(const Problem& problem, double rotate_bytes) {
   return static_cast<double>(operand_sets(staged, rotate_bytes) * (bytes.a + bytes.b + bytes.c));
 }
 
-TimedOperands::TimedOperands(std::shared_ptr<Device> device) : device_(std::move(device)) {}
+TimedOperands::TimedOperands(std::shared_ptr<Device> device, std::optional<bool> unified)
+    : device_(std::move(device)), unified_(unified.value_or(device_->profile().unified_memory)) {}
 TimedOperands::~TimedOperands() = default;
 
 void TimedOperands::prepare(const Problem& staged, double rotate_bytes) {
@@ -137,7 +137,7 @@ void TimedOperands::prepare(const Problem& staged, double rotate_bytes) {
   content_.quantization = random_quantization(staged, random);
   for (std::size_t i = 0; i < operand_sets(staged, rotate_bytes); ++i)
     sets_.push_back(make_set(i == 0 ? nullptr : sets_.front().get()));
-  if (sets_.front()->unified) content_.a = content_.b = {};
+  if (unified_) content_.a = content_.b = {};
   set_canaries();
 }
 
@@ -165,11 +165,10 @@ std::unique_ptr<TimedOperands::Set> TimedOperands::make_set(const Set* other) co
   const StagedBytes bytes = staged_bytes(p);
   const std::uint64_t bytes_guard = guard_bytes(p, device_->profile().limits);
   auto set = std::make_unique<Set>();
-  set->unified = device_->profile().unified_memory;
   const auto filled = [&](std::uint64_t size, const std::vector<char>& content,
                           const Buffer* same) {
     Buffer made = device_->create_buffer(size, BufferUse::kDevice);
-    if (set->unified) {
+    if (unified_) {
       std::memcpy(made.mapped(), same != nullptr ? same->mapped() : content.data(), size);
       return made;
     }
@@ -186,7 +185,7 @@ std::unique_ptr<TimedOperands::Set> TimedOperands::make_set(const Set* other) co
   set->a = filled(bytes.a, content_.a, other != nullptr ? &other->a : nullptr);
   set->b = filled(bytes.b, content_.b, other != nullptr ? &other->b : nullptr);
   set->c = device_->create_buffer(bytes.c + bytes_guard, BufferUse::kDevice);
-  if (!set->unified)
+  if (!unified_)
     set->seen =
         device_->create_buffer(bytes_guard + kSpotChecks * sizeof(double), BufferUse::kDownload);
   const EpilogueElements fused = epilogue_elements(p);
@@ -202,7 +201,7 @@ std::vector<Step> TimedOperands::guard_copies(Direction direction) const {
   const std::uint64_t bytes = guard_bytes(prepared_, device_->profile().limits);
   std::vector<Step> steps;
   for (const auto& set : sets_) {
-    if (set->unified || bytes == 0) continue;
+    if (unified_ || bytes == 0) continue;
     const BufferRange kernels{&set->c, offset, bytes}, hosts{&set->seen, 0, bytes};
     steps.push_back(direction == Direction::kToDevice ? CopyStep{hosts, kernels}
                                                       : CopyStep{kernels, hosts});
@@ -267,7 +266,7 @@ void TimedOperands::overwrite_spots(std::size_t turn) const {
   const Set& set = this->set(turn);
   const float before = value_before(p);
   const auto bytes = static_cast<std::uint64_t>(bytes_of(p.types.c));
-  if (set.unified) {
+  if (unified_) {
     for (const Spot& spot : spots(p, groups_))
       narrow(p.types.c, &before,
              static_cast<char*>(set.c.mapped()) + static_cast<std::uint64_t>(spot.element) * bytes,
@@ -284,11 +283,11 @@ void TimedOperands::overwrite_spots(std::size_t turn) const {
 std::string TimedOperands::spot_check(std::size_t turn) const {
   const Problem& p = prepared_;
   const Set& set = this->set(turn);
-  if (!set.unified) run_steps(*device_, spot_copies(set, Direction::kToHost));
-  const void* const a = set.unified ? set.a.mapped() : content_.a.data();
-  const void* const b = set.unified ? set.b.mapped() : content_.b.data();
+  if (!unified_) run_steps(*device_, spot_copies(set, Direction::kToHost));
+  const void* const a = unified_ ? set.a.mapped() : content_.a.data();
+  const void* const b = unified_ ? set.b.mapped() : content_.b.data();
   const void* const c =
-      set.unified ? set.c.mapped() : set.guard(p) + guard_bytes(p, device_->profile().limits);
+      unified_ ? set.c.mapped() : set.guard(p) + guard_bytes(p, device_->profile().limits);
   const auto behind = [](const void* operand, std::int64_t bytes) {
     return static_cast<const char*>(operand) + bytes;
   };
@@ -305,7 +304,7 @@ std::string TimedOperands::spot_check(std::size_t turn) const {
          behind(content_.quantization.zero_points.data(), expert * parts.zero_points)},
         double{value_before(p)}, {.row_scale = 1, .column_scale = 1, .bias = 1, .residual = 1},
         spot.row, spot.column);
-    const double got = element(p.types.c, c, set.unified ? spot.element : seen++);
+    const double got = element(p.types.c, c, unified_ ? spot.element : seen++);
     if (!(error_ratio(p, expected, got) <= 1.0))
       return fmt::format("{}: C[{}][{}] is {}, expected {}", to_string(p), spot.row, spot.column,
                          got, expected.value);

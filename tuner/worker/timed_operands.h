@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -30,7 +31,8 @@ double operand_bytes(const Problem& problem, double rotate_bytes);
 /// Sets of operands of one staged problem. Not thread-safe. Errors: those of Device.
 class TimedOperands {
  public:
-  explicit TimedOperands(std::shared_ptr<Device> device);
+  /// unified: whether the host works in the buffers of kernels; empty: as the profile says.
+  explicit TimedOperands(std::shared_ptr<Device> device, std::optional<bool> unified = {});
   ~TimedOperands();
 
   /// Makes the sets, unless those of the last call are of the same problem.
@@ -70,6 +72,7 @@ class TimedOperands {
   const TileList& tile_list(const Variant& variant);
 
   std::shared_ptr<Device> device_;
+  bool unified_;
   Problem prepared_;
   /// What all sets hold. a and b are empty on unified memory, where the sets are read themselves.
   struct Content {

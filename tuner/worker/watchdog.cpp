@@ -11,9 +11,8 @@ namespace {
 // Some kernels take many times as long as others, and on a busy machine a few times as long as
 // before.
 constexpr double kTimesMedian = 10, kTimesLongest = 3;
-// Rate of filling operands with random numbers, at least and on an idle machine; and of copying the
-// first set of operands to the others.
-constexpr double kFillBytesPerS = 20e6, kUsualFillBytesPerS = 200e6, kCopyBytesPerS = 1e9;
+// Rate of filling operands, at least and on an idle machine.
+constexpr double kFillBytesPerS = 20e6, kUsualFillBytesPerS = 1e9;
 constexpr int kCountRuns = 17;
 
 double allowed_s(const WatchdogLimits::Allowance& allowance, const std::vector<double>& seen_s) {
@@ -37,9 +36,7 @@ double Watchdog::preparation_s(const Problem& problem) const {
 
 double Watchdog::usual_preparation_s(const Problem& problem, pid_t worker) const {
   if (prepared_worker_ == worker && prepared_ == problem) return 0;
-  const double all_bytes = operand_bytes(problem, rotate_bytes_),
-               set_bytes = operand_bytes(problem, 0);
-  return set_bytes / kUsualFillBytesPerS + (all_bytes - set_bytes) / kCopyBytesPerS;
+  return operand_bytes(problem, rotate_bytes_) / kUsualFillBytesPerS;
 }
 
 double Watchdog::timing_s(const Problem& problem, int samples, double limit_s, pid_t worker) const {
