@@ -13,6 +13,7 @@
 #include <cstring>
 #include <fstream>
 #include <functional>
+#include <limits>
 #include <utility>
 
 #include "core/clock.h"
@@ -39,14 +40,14 @@ void close_if_open(int& fd) {
   fd = -1;
 }
 
-/// Writes to a pipe that does not block. While it is full wait() is called; where that returns
-/// false the rest is left out. Returns false where nobody can read it.
-bool write_all(int fd, std::string_view text, const std::function<bool()>& wait) {
+/// Writes to a pipe that does not block. While it is full wait() is called with the bytes that are
+/// left; where that returns false they are left out. Returns false where nobody can read them.
+bool write_all(int fd, std::string_view text, const std::function<bool(std::size_t)>& wait) {
   while (!text.empty()) {
     const ssize_t written = ::write(fd, text.data(), text.size());
     if (written < 0 && errno == EINTR) continue;
     if (written < 0 && errno == EAGAIN) {
-      if (!wait()) return true;
+      if (!wait(text.size())) return true;
       continue;
     }
     if (written <= 0) return false;
@@ -174,8 +175,12 @@ WorkerAnswer WorkerProcess::exchange(const Json& request, double deadline_s,
     end_s += std::max(0.0, late_s);
     stopped_ = stopped_ || late_s > kStoppedS;
   };
-  if (!write_all(to_worker_, request.dump() + "\n", [&] {
+  std::size_t left_before = std::numeric_limits<std::size_t>::max();
+  if (!write_all(to_worker_, request.dump() + "\n", [&](std::size_t left) {
         look();
+        // The deadline is that of the work, not of reading a long request.
+        if (left < left_before) end_s = seen_s + deadline_s;
+        left_before = left;
         if (stop.load() || end_s <= seen_s) return false;
         pollfd waiting = {.fd = to_worker_, .events = POLLOUT, .revents = 0};
         wait_s = kPollMs * 1e-3;
