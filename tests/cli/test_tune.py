@@ -56,7 +56,7 @@ def test_the_seconds_of_a_run_add_up_to_it(tuned):
     run = json.loads(tuned.run("tune", *SIZES, "--budget", "3s", "--json").stdout)
     [device] = run["devices"]
     assert sum(device["seconds"].values()) == pytest.approx(device["elapsed_s"], rel=0.01)
-    assert {"kernels", "measuring", "choosing"} <= set(device["seconds"])
+    assert device["seconds"]["choosing"] > 0
     [reported] = json.loads(tuned.run("report", "--json").stdout)["devices"]
     assert reported["seconds"] == pytest.approx(device["seconds"], abs=1e-4) and reported["tuned_at"]
     assert f"tuned {reported['tuned_at']}, seconds: " in tuned.run("report").stdout
