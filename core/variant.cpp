@@ -47,7 +47,7 @@ struct Names<Scope> {
 };
 template <>
 struct Names<Edge> {
-  static constexpr auto kText = std::to_array<std::string_view>({"exact", "masked", "apart"});
+  static constexpr auto kText = std::to_array<std::string_view>({"exact", "masked"});
 };
 template <>
 struct Names<Prefetch> {

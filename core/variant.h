@@ -29,9 +29,7 @@ enum class Stage : std::uint8_t { kNone, kShared, kSubgroup, kStored };
 /// The order of workgroups: n fastest, m fastest, or through groups of 4, 8 or 16 rows of tiles.
 enum class Raster : std::uint8_t { kRow, kColumn, kGrouped4, kGrouped8, kGrouped16 };
 /// With exact edges all sizes are multiples of the tile, and the kernel has no bounds checks.
-/// Apart: tiles that lie inside of C have a kernel without the checks of C in a dispatch of their
-/// own, and the masked kernel computes the others.
-enum class Edge : std::uint8_t { kExact, kMasked, kApart };
+enum class Edge : std::uint8_t { kExact, kMasked };
 /// Whether a kernel with one tile in shared memory fetches the next tile into registers before it
 /// multiplies the present one, so that the loads have that long. Peeled (matrix): it does, and has
 /// copies of its code for the first and the last tile.

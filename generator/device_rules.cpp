@@ -263,12 +263,6 @@ constexpr std::array kDeviceRules = {
                  return !(is(v, Family::kNaive) || is(v, Family::kVector)) ||
                         v.edge == Edge::kMasked;
                }},
-    DeviceRule{"edge apart is for matrix of subgroup scope: no other kernel has a path for partial "
-               "tiles that costs the others",
-               [](const Variant& v, const Limits&) {
-                 return v.edge != Edge::kApart ||
-                        (is(v, Family::kMatrix) && v.scope == Scope::kSubgroup);
-               }},
     DeviceRule{"prefetch ahead is for tiled and matrix with one tile in shared memory; with two "
                "stages tiles always are fetched ahead",
                [](const Variant& v, const Limits&) {

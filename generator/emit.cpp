@@ -450,18 +450,17 @@ std::string gemm_template(const Variant& v) {
                      name(v.family == Family::kBatchedSmall ? Family::kRegister : v.family));
 }
 
-/// The tiles of C that a kernel computes.
-enum class Tiles { kAny, kInside };
+}  // namespace
 
-Shader gemm_shader(const Variant& v, const Signature& signature, Tiles tiles, Dialect dialect) {
+std::string shader_hash(std::string_view kernel, std::string_view glsl, Optimization optimization) {
+  return hash_hex(fmt::format("{}\n{}\n{} {}", kernel, without_comments(glsl), kGeneratorVersion,
+                              static_cast<int>(optimization)));
+}
+
+Shader emit_gemm(const Variant& v, const Signature& signature, Dialect dialect) {
   const Signature s = gemm_signature(v, signature);
   Defines defines = gemm_defines(v, s);
   Includes includes = gemm_includes(v, s);
-  std::vector<std::string> comment = gemm_comment(v, signature);
-  if (tiles == Tiles::kInside) {
-    includes["matrix/store.glsl"] = "matrix/store_inside.glsl";
-    comment.insert(comment.end() - 1, "For tiles that lie inside of C, with alpha 1 and beta 0.");
-  }
   if (v.family == Family::kMatrix) describe_matrix(defines, includes, matrix_shape(v, s));
   if (v.reduction == Reduction::kAtomic) {
     add(defines, "ATOMIC_SPLIT_K", 1);
@@ -483,39 +482,15 @@ Shader gemm_shader(const Variant& v, const Signature& signature, Tiles tiles, Di
   }
   fuse(s.epilogue, defines, includes, interface);
   if (s.grouped) group(s.epilogue, defines, includes, interface);
-  std::string glsl = expand_for(dialect, gemm_template(v), comment, defines, std::move(includes),
-                                interface.bindings.size(), steps_of_workgroup(v));
+  std::string glsl =
+      expand_for(dialect, gemm_template(v), gemm_comment(v, signature), defines,
+                 std::move(includes), interface.bindings.size(), steps_of_workgroup(v));
   Shader shader =
       finish(fmt::format("{} {}", to_string(v), to_string(signature)), std::move(glsl),
              std::move(interface), dialect == Dialect::kWeb ? Optimization::kZero : v.optimization);
   shader.matrix_units = v.family == Family::kMatrix;
   shader.tensor_addressing = has_workgroup_scope(v);
   return shader;
-}
-
-}  // namespace
-
-std::string shader_hash(std::string_view kernel, std::string_view glsl, Optimization optimization) {
-  return hash_hex(fmt::format("{}\n{}\n{} {}", kernel, without_comments(glsl), kGeneratorVersion,
-                              static_cast<int>(optimization)));
-}
-
-Shader emit_gemm(const Variant& v, const Signature& signature, Dialect dialect) {
-  Shader shader = gemm_shader(v, signature, Tiles::kAny, dialect);
-  // The hash is that of everything that computes sums.
-  if (v.edge == Edge::kApart) shader.hash = hash_hex(shader.hash + emit_inside(v, signature).hash);
-  return shader;
-}
-
-Shader emit_inside(const Variant& v, const Signature& signature) {
-  if (v.edge != Edge::kApart)
-    fail(ErrorCode::kInvalidArgument,
-         "'{}' has no kernel for the tiles inside of C, since edge is not apart", short_name(v));
-  return gemm_shader(v, signature, Tiles::kInside, Dialect::kVulkan);
-}
-
-Shader emit_main(const Variant& v, const Signature& s) {
-  return v.edge == Edge::kApart ? emit_inside(v, s) : emit_gemm(v, s);
 }
 
 Shader emit_pack(const Variant& v, const Signature& s, Operand operand, Dialect dialect) {

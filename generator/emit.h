@@ -41,13 +41,6 @@ std::string shader_hash(std::string_view kernel, std::string_view glsl, Optimiza
 /// binding is the first one behind `interface.bindings`; spirv-opt is not used (optimization zero).
 Shader emit_gemm(const Variant& v, const Signature& s, Dialect dialect = Dialect::kVulkan);
 
-/// The kernel of tiles that lie inside of C, with edge=apart. It needs alpha 1, beta 0, and an
-/// offset, ld and stride of C in multiples of fragment_vector() (generator/layout.h). Its interface
-/// is that of emit_gemm(), which computes all other tiles; the hash of emit_gemm() covers both.
-Shader emit_inside(const Variant& v, const Signature& s);
-/// What computes most of C: emit_inside() with edge=apart, else emit_gemm().
-Shader emit_main(const Variant& v, const Signature& s);
-
 /// Bindings: 0 is the stored operand, 1 the packed one; scales and zero points follow as for
 /// emit_gemm(), and the GroupTiles for A of a grouped problem. Push constants: PackPushConstants.
 Shader emit_pack(const Variant& v, const Signature& s, Operand operand,

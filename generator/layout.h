@@ -299,11 +299,6 @@ inline bool stores_fragments(const Variant& v, const Signature& s) {
          (kernel.types.c == sum_type(kernel.types) && bytes_of(kernel.types.c) == kElementBytes &&
           !any(kernel.epilogue) && v.reduction == Reduction::kOrdered);
 }
-/// Elements of C in the vectors with which it stores fragments.
-inline int fragment_vector(const Variant& v, const Signature& s) {
-  return narrows_fragments(v, s) ? 8 : 4;
-}
-
 /// Words in the vectors of a matrix kernel's tiles in shared memory: 16 bytes, or a fragment's row
 /// of matrix_k elements if shorter.
 inline int shared_words(const Variant& v, const Types& t) {

@@ -169,36 +169,6 @@ struct Block {
   Range products, rows, columns, depth;  ///< Depth: in steps of kernel_depth().
 };
 
-/// Whether the kernel for tiles inside of C may compute this block of them.
-bool runs_apart(const Variant& v, const Problem& p, SumsIn sums, const Target& target,
-                const Block& block) {
-  if (v.edge != Edge::kApart) return false;
-  const std::int64_t vector = fragment_vector(v, compiled_signature(signature_of(p), sums));
-  return target.alpha == 1 && target.beta == 0 && block.depth.begin == 0 &&
-         target.base % vector == 0 && target.ld % vector == 0 && target.stride % vector == 0 &&
-         block.rows.size >= v.tile_m && block.columns.size >= v.tile_n;
-}
-
-/// Cuts a block into the tiles inside of it, which come first, and what is right of and below them.
-std::vector<Block> inside_and_edges(const Variant& v, const Block& block) {
-  const std::int64_t rows = block.rows.size / v.tile_m * v.tile_m,
-                     columns = block.columns.size / v.tile_n * v.tile_n;
-  std::vector<Block> blocks(1, block);
-  blocks[0].rows.size = rows;
-  blocks[0].columns.size = columns;
-  if (columns < block.columns.size) {
-    Block right = blocks[0];
-    right.columns = {block.columns.begin + columns, block.columns.size - columns};
-    blocks.push_back(right);
-  }
-  if (rows < block.rows.size) {
-    Block below = block;
-    below.rows = {block.rows.begin + rows, block.rows.size - rows};
-    blocks.push_back(below);
-  }
-  return blocks;
-}
-
 GemmStep gemm_step(const Variant& v, const Problem& p, const Placement& placement, const Walk& a,
                    const Walk& b, const Target& target, const Block& block) {
   const auto& [products, rows, columns, depth] = block;
@@ -308,17 +278,8 @@ GemmPlan plan_gemm(const Variant& v, const DeviceLimits& limits, const Problem& 
             longest_range(product_flops * static_cast<double>(m_range.size), max_flops, q.n,
                           v.tile_n, limits.max_workgroup_count[x]);
         for (const Range& n_range : ranges(q.n, v.tile_n, columns)) {
-          const Block block = {products, m_range, n_range, depth};
-          if (!runs_apart(v, p, sums, target, block)) {
-            plan.gemms.push_back(gemm_step(v, q, placement, a, b, target, block));
-            continue;
-          }
-          const std::size_t inside = plan.gemms.size();
-          for (const Block& part : inside_and_edges(v, block)) {
-            plan.gemms.push_back(gemm_step(v, q, placement, a, b, target, part));
-            plan.gemms.back().with_last = plan.gemms.size() > inside + 1;
-          }
-          plan.gemms[inside].inside = true;
+          plan.gemms.push_back(
+              gemm_step(v, q, placement, a, b, target, {products, m_range, n_range, depth}));
         }
       }
     }

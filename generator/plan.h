@@ -22,9 +22,7 @@ struct GemmStep {
   std::array<std::uint32_t, 3> groups;
   GemmPushConstants push_constants;
   EpiloguePushConstants epilogue;  // used where the signature has an epilogue, without split-K
-  bool adds = false;       // the first that adds to what earlier gemm steps stored: after a barrier
-  bool inside = false;     // runs the kernel of emit_inside()
-  bool with_last = false;  // belongs to the submission of the step before it
+  bool adds = false;  // the first that adds to what earlier gemm steps stored: after a barrier
 };
 
 struct ReduceStep {
@@ -51,9 +49,8 @@ struct GemmPlan {
 /// max_flops bounds one gemm step, so that no dispatch approaches the operating system's GPU
 /// timeout: large problems are cut by the batch, then by rows, then by columns, and a tile along k
 /// where later steps may add to it (may_divide_k). k is also cut where it takes more loop trips
-/// than the driver runs. With edge=apart, the tiles inside of C have a step of their own. The
-/// variant must be legal for the problem, the placement and the sums. With SumsIn::kWorkspace there
-/// are partial sums and reduce steps even where k is not split.
+/// than the driver runs. The variant must be legal for the problem, the placement and the sums.
+/// With SumsIn::kWorkspace there are partial sums and reduce steps even where k is not split.
 GemmPlan plan_gemm(const Variant& v, const DeviceLimits& limits, const Problem& p,
                    const Placement& placement,
                    double max_flops = std::numeric_limits<double>::infinity(),

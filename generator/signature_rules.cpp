@@ -146,11 +146,6 @@ constexpr std::array kSignatureRules = {
                   [](const TypedKernel& c) {
                     return c.v.stage != Stage::kStored || bytes_of(c.s.types.a) == 2;
                   }},
-    SignatureRule{"edge apart is for kernels that store fragments: C has the type of the sums, or "
-                  "stage stored narrows them, and no epilogue but behind split-K",
-                  [](const TypedKernel& c) {
-                    return c.v.edge != Edge::kApart || stores_fragments(c.v, c.s);
-                  }},
     SignatureRule{"store_map permuted is for tiles of A or B along k in whose plain order "
                   "neighbouring stores share banks of shared memory",
                   [](const TypedKernel& c) {

@@ -190,7 +190,7 @@ constexpr Table kTables[] = {
     // The model predicts one time for all of them; bench/experiments asks a GPU which are faster.
     {kMatrix, "matrix units, forms of the loop and of the stores", 32, 512,
      "tile_m=128 tile_n=128,256 subgroup=64 unroll_k=32 stage=stored stages=1 shared_pad=8 "
-     "prefetch=ahead,peeled store_map=plain,permuted edge=masked,apart"},
+     "prefetch=ahead,peeled store_map=plain,permuted"},
     {kMatrix, "matrix units, one tile, fetched ahead", 32, 512,
      "tile=64,128 tile_k=32,64 unroll_k=32 stages=1 prefetch=ahead,peeled"},
     {kMatrix, "matrix units, small problems and small units", 32, 512,

@@ -55,7 +55,7 @@ class Folder {
         fail(ErrorCode::kUnsupported, "is illegal here: {}", *why);
       const Signature signature = signature_of(staged_problem(problem));
       hash = emit_gemm(kernel, signature).hash;  // as in the database
-      if (is_new(hash)) note = keep(emit_main(kernel, signature), hash, kept_bytes);
+      if (is_new(hash)) note = keep(emit_gemm(kernel, signature), hash, kept_bytes);
     } catch (const Error& error) {
       if (error.code() == ErrorCode::kIo) throw;
       note = error.what();

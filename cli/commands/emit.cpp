@@ -24,7 +24,7 @@ struct EmitArguments {
   ProblemOptions problem;
   KernelOptions kernel;
   std::string limits = "device", spirv, pack, target = "vulkan";
-  bool inside = false, list_space = false, json = false;
+  bool list_space = false, json = false;
 
   bool wgsl() const { return target == "wgsl"; }
 };
@@ -111,9 +111,8 @@ int emit(const Globals& globals, const EmitArguments& arguments) {
   const Signature signature = signature_of(arguments.problem.problem());
   const Dialect dialect = arguments.wgsl() ? Dialect::kWeb : Dialect::kVulkan;
   const Operand packed = arguments.pack == "a" ? Operand::kA : Operand::kB;
-  const Shader shader = arguments.inside          ? emit_inside(variant, signature)
-                        : !arguments.pack.empty() ? emit_pack(variant, signature, packed, dialect)
-                                                  : emit_gemm(variant, signature, dialect);
+  const Shader shader = arguments.pack.empty() ? emit_gemm(variant, signature, dialect)
+                                               : emit_pack(variant, signature, packed, dialect);
   if (!arguments.spirv.empty())
     write_spirv(shader, arguments.spirv);
   else
@@ -148,12 +147,6 @@ void add_emit(CLI::App& app, const Globals& globals, Action& action) {
           ->add_option("--pack", arguments.pack, "Print the kernel that packs this operand instead")
           ->type_name("OPERAND")
           ->check(one_of({"a", "b"}));
-  CLI::Option* const inside =
-      command
-          ->add_flag("--inside", arguments.inside,
-                     "Print the kernel of the tiles inside of C instead, of a kernel with "
-                     "edge=apart")
-          ->excludes(pack);
   CLI::Option* const spirv = add_file(
       *command, "--spirv", arguments.spirv,
       "Write SPIR-V to this file (-: stdout); with --target wgsl that which WGSL is made of");
@@ -179,7 +172,6 @@ void add_emit(CLI::App& app, const Globals& globals, Action& action) {
               "with atomic additions only with `rooftile tune --atomics`. It adds split-K "
               "kernels in as many parts of k as fill the device")
           ->excludes(pack)
-          ->excludes(inside)
           ->excludes(spirv);
   add_json(*command, arguments.json)->needs(list);
   command->callback([&] { action = [&] { return emit(globals, arguments); }; });

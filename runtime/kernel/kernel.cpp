@@ -107,10 +107,8 @@ Kernel::Kernel(std::shared_ptr<Device> device, const Variant& variant, const Sig
   const Shader gemm = emit_gemm(variant, compiled);
   hash_ = gemm.hash;
   const bool packs_a = variant.packed_a == Packed::kYes, packs_b = variant.packed_b == Packed::kYes,
-             reduces = variant.split_k > 1 || sums == SumsIn::kWorkspace,
-             apart = variant.edge == Edge::kApart;
+             reduces = variant.split_k > 1 || sums == SumsIn::kWorkspace;
   const auto build_others = [&] {
-    if (apart) inside_ = build(*device_, emit_inside(variant, compiled), cache);
     if (packs_a) pack_a_ = build(*device_, emit_pack(variant, compiled, Operand::kA), cache);
     if (packs_b) pack_b_ = build(*device_, emit_pack(variant, compiled, Operand::kB), cache);
     if (reduces) reduce_ = build(*device_, emit_reduce(signature), cache);
@@ -118,7 +116,7 @@ Kernel::Kernel(std::shared_ptr<Device> device, const Variant& variant, const Sig
   };
   // Measured on lavapipe with warm caches: 16 ms for a packed kernel with 16x8 registers, 4 ms for
   // either of the others.
-  const bool has_others = apart || packs_a || packs_b || reduces || signature.grouped;
+  const bool has_others = packs_a || packs_b || reduces || signature.grouped;
   Meanwhile others(has_others ? build_others : std::function<void()>());
   gemm_ = build(*device_, gemm, cache);
   others.finish();
@@ -138,10 +136,7 @@ void Kernel::warm_up(double timeout_ns, const BoundOperands& like) const {
                      .push_constants = std::vector<std::byte>(interface.push_constants_bytes),
                      .groups = {0, 1, 1}});
   };
-  const std::vector<BufferRange> read = {pack_a_ ? own.range() : a.range(),
-                                         pack_b_ ? own.range() : b.range()};
-  add(gemm_, read);
-  if (inside_) add(*inside_, read);
+  add(gemm_, {pack_a_ ? own.range() : a.range(), pack_b_ ? own.range() : b.range()});
   if (pack_a_) add(*pack_a_, {a.range()});
   if (pack_b_) add(*pack_b_, {b.range()});
   if (reduce_) add(*reduce_, {});
@@ -203,10 +198,8 @@ KernelSteps Kernel::steps(const GemmPlan& plan, const Operands& operands,
   made.first_gemm = steps.size();
   for (const GemmStep& gemm : plan.gemms) {
     if (gemm.adds) steps.emplace_back(BarrierStep{});
-    if (steps.size() > made.first_gemm && !gemm.with_last)
-      made.later_submissions.push_back(steps.size());
     DispatchStep step{
-        .pipeline = gemm.inside ? &*inside_ : &gemm_,
+        .pipeline = &gemm_,
         .bindings = {{workspace.packed_a != nullptr ? workspace.packed_a : operands.a},
                      {workspace.packed_b != nullptr ? workspace.packed_b : operands.b},
                      {workspace.parts != nullptr ? workspace.parts : operands.c}},
@@ -234,7 +227,9 @@ KernelSteps Kernel::steps(const GemmPlan& plan, const Operands& operands,
 std::vector<std::vector<Step>> submissions_of(KernelSteps kernel) {
   std::vector<std::vector<Step>> submissions(1);
   for (std::size_t i = 0; i < kernel.steps.size(); ++i) {
-    if (std::ranges::binary_search(kernel.later_submissions, i)) submissions.emplace_back();
+    const bool gemm = i > kernel.first_gemm && i < kernel.first_gemm + kernel.gemms &&
+                      std::holds_alternative<DispatchStep>(kernel.steps[i]);
+    if (gemm) submissions.emplace_back();
     submissions.back().push_back(std::move(kernel.steps[i]));
   }
   return submissions;

@@ -60,11 +60,10 @@ struct BoundOperands {
 struct KernelSteps {
   std::vector<Step> steps;
   std::size_t first_gemm = 0, gemms = 0;
-  std::vector<std::size_t> later_submissions;  // the gemm steps with which they begin
 };
 
-/// The steps of each submission, at least one, where the gemm steps of each block of C have a
-/// submission of their own: the first also packs, the last also adds the partial sums.
+/// The steps of each submission, at least one, where each gemm step has a submission of its own:
+/// the first also packs, the last also adds the partial sums.
 std::vector<std::vector<Step>> submissions_of(KernelSteps kernel);
 
 /// Immutable once built, but for has_run(); thread-safe. Must not outlive its device (which it
@@ -82,11 +81,9 @@ class Kernel {
   const std::string& hash() const { return hash_; }  // of the gemm shader: the candidate's identity
   SumsIn sums() const { return sums_; }
 
-  /// What the driver's compiler tells about the gemm shader (that of the tiles inside of C, where
-  /// they have their own); empty unless the device was opened for it and its driver provides it.
-  std::vector<CompiledExecutable> executables() const {
-    return inside_ ? inside_->executables() : gemm_.executables();
-  }
+  /// What the driver's compiler tells about the gemm shader; empty unless the device was opened for
+  /// it and its driver provides it.
+  std::vector<CompiledExecutable> executables() const { return gemm_.executables(); }
 
   /// Throws kUnsupported with the rule's reason when the variant is illegal for this problem and
   /// placement.
@@ -121,7 +118,7 @@ class Kernel {
   SumsIn sums_;
   std::string hash_;
   Pipeline gemm_;
-  std::optional<Pipeline> inside_, pack_a_, pack_b_, reduce_, group_tiles_;
+  std::optional<Pipeline> pack_a_, pack_b_, reduce_, group_tiles_;
   std::unique_ptr<std::atomic<bool>> has_run_ = std::make_unique<std::atomic<bool>>(false);
 };
 

@@ -133,8 +133,6 @@ def test_the_rule_that_forbids_is_named(rooftile, options, says):
     (["--groups", "5"], "--groups needs --m as well"),
     (["--pack", "a"], "operand A.*not packed"),
     (["--pack", "c"], "c"),
-    (["--inside"], "no kernel for the tiles inside of C"),
-    (["--inside", "--pack", "a"], "--inside.*--pack|--pack.*--inside"),
     (["--device", "llvmpipe"], "--limits minimum.*--device llvmpipe"),
 ])
 def test_wrong_use(rooftile, options, says):

@@ -42,7 +42,7 @@ rc::Gen<Variant> any_variant() {
     v.raster = pick(Raster::kRow, Raster::kColumn);
     v.packed_a = pick(Packed::kNo, Packed::kYes);
     v.packed_b = pick(Packed::kNo, Packed::kYes);
-    v.edge = pick(Edge::kExact, Edge::kMasked, Edge::kApart);
+    v.edge = pick(Edge::kExact, Edge::kMasked);
     v.prefetch = pick(Prefetch::kNone, Prefetch::kAhead, Prefetch::kPeeled);
     v.store_map = pick(StoreMap::kPlain, StoreMap::kPermuted);
     v.optimization = pick(Optimization::kZero, Optimization::kPerformance);

@@ -38,8 +38,6 @@ TEST(DeviceRules, RejectEachBrokenPointWithItsReason) {
       {tiled_point(), "stages=2 prefetch=ahead", "prefetch ahead is for"},
       {tiled_point(), "stages=1 prefetch=peeled", "prefetch peeled is for matrix"},
       {tiled_point(), "store_map=permuted", "store_map permuted is for"},
-      {tiled_point(), "edge=apart", "edge apart is for"},
-      {naive_point(), "edge=apart", "naive and vector check the edges"},
       {register_point(), "tile_k=8", "only they and vector have tile_k"},
       {register_point(), "stages=2", "only tiled and matrix have stages"},
       {broadcast_point(), "shared_pad=4", "only tiled and matrix have stages"},

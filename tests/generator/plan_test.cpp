@@ -98,39 +98,6 @@ RC_GTEST_PROP(Plan, StoresEveryElementOfCOnceAndNoOthers, ()) {
       }
 }
 
-RC_GTEST_PROP(Plan, CutsCIntoTilesInsideOfItAndEdges, ()) {
-  Problem p = any_problem();
-  p.types = parse_types("f16");
-  p.lda = (p.lda + 7) / 8 * 8;
-  p.ldb = (p.ldb + 7) / 8 * 8;
-  p.stride_a = (p.stride_a + 7) / 8 * 8;
-  p.stride_b = (p.stride_b + 7) / 8 * 8;
-  p.beta = *rc::gen::element(0.0f, 0.0f, 1.0f);
-  Placement at = own_buffers(p);
-  at.offset_c = *rc::gen::element(0, 4, 8, 2);
-  const Variant v = changed(matrix_point(), *rc::gen::element("edge=apart", "edge=apart split_k=2",
-                                                              "edge=apart raster=column"));
-  const double max_flops = *rc::gen::element(kUnbounded, 0.0, 1e5);
-  RC_PRE(reason(v, matrix_limits(), p, at) == "");
-
-  const GemmPlan plan = plan_gemm(v, matrix_limits(), p, at, max_flops);
-  for (const auto& [address, count] : stores(v, plan)) RC_ASSERT(count == 1);
-  std::int64_t elements = 0;
-  for (const GemmStep& step : plan.gemms) {
-    const auto& c = step.push_constants;
-    elements += std::int64_t{c.m} * c.n * c.batch;
-    if (!step.inside) continue;
-    RC_ASSERT(c.m % v.tile_m == 0 && c.n % v.tile_n == 0 && c.alpha == 1 && c.beta == 0);
-    RC_ASSERT(c.base_c % 4 == 0 && c.ldc % 4 == 0 && c.stride_c % 4 == 0);
-    RC_ASSERT(!step.with_last);
-  }
-  RC_ASSERT(elements == p.m * p.n * p.batch);
-  const bool aligned =
-      v.split_k > 1 || ((at.offset_c | p.ldc | p.stride_c) % 4 == 0 && p.beta == 0);
-  const bool whole = p.m >= v.tile_m && p.n >= v.tile_n;
-  RC_ASSERT(std::ranges::any_of(plan.gemms, &GemmStep::inside) == (aligned && whole));
-}
-
 RC_GTEST_PROP(Plan, KeepsEveryStepBelowTheLimits, ()) {
   const Problem p = any_problem();
   const Placement at = any_placement(p);

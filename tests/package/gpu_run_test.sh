@@ -15,7 +15,11 @@ fail() {
 
 mkdir bin
 cp "$source_dir/scripts/gpu-run" .
-cp -r "$source_dir/bench/experiments" .
+mkdir experiments
+for file in 1-first 2-second 3-third; do
+  printf '%s\n' "experiment,m,n,k,trans_a,trans_b,batch,type,baseline,variant,expected,seconds,hypothesis" \
+    "$file,8,8,8,0,0,1,f32,family=naive,tile_m=8,0.8,1,Why." >experiments/$file.csv
+done
 for program in rooftile bench_gemm bench_dispatch bench_kernels bench_transfer bench_weights certify_test; do
   cat >bin/$program <<'PROGRAM'
 #!/usr/bin/env bash
@@ -103,12 +107,12 @@ unpacked
 [ -e unpacked/gpu-work/report.log ] || fail "the archive lacks a log"
 
 # --- What is new.
-cp experiments/2-weights.csv experiments/4-new.csv
-sed -i 's/0.8,/0.7,/' experiments/3-float32.csv
+cp experiments/2-second.csv experiments/4-new.csv
+sed -i 's/0.8,/0.7,/' experiments/3-third.csv
 run 0 --list
 says output '^3 steps are left'
 run 0 --seconds 100000
-called "bench_kernels $scratch/experiments/3-float32.csv --csv $scratch/gpu-work/experiments-3-float32.csv
+called "bench_kernels $scratch/experiments/3-third.csv --csv $scratch/gpu-work/experiments-3-third.csv
 bench_kernels $scratch/experiments/4-new.csv --csv $scratch/gpu-work/experiments-4-new.csv
 bench_kernels $(echo "$scratch"/experiments/*.csv) --keep $scratch/gpu-work/.kernels"$'\n'"$closing"
 

@@ -73,10 +73,10 @@ const char* const kTransferPaths[] = {
 
 /// What is the same for all shapes.
 const char* const kOtherPaths[] = {
-    "prefetch=ahead shared_pad=8 store_map=permuted edge=apart",
+    "prefetch=ahead shared_pad=8 store_map=permuted",
     "stages=2 shared_pad=8 store_map=permuted",
-    "prefetch=peeled edge=apart split_k=3 raster=column",
-    "stage=stored prefetch=ahead edge=apart raster=grouped4",
+    "prefetch=peeled split_k=3 raster=column",
+    "stage=stored prefetch=ahead raster=grouped4",
     "stage=stored prefetch=peeled",
 };
 
@@ -105,7 +105,7 @@ TEST_F(CertifyMatrixTest, EveryShapePassesInEveryVariant) {
   }
 }
 
-TEST_F(CertifyMatrixTest, TilesFetchedAheadPermutedAndInsideOfCAreRight) {
+TEST_F(CertifyMatrixTest, TilesFetchedAheadAndPermutedAreRight) {
   std::set<DataType> tried;  // a shape of each
   for (const MatrixShape& shape : limits().matrix_shapes) {
     if (!tried.insert(shape.operand).second) continue;
@@ -329,24 +329,6 @@ TEST_F(CertifyMatrixTest, MutantsOfTilesInTheOrderOfTheOperandsAreRefused) {
   };
   for (const auto& [what, from, to] : kMutants)
     EXPECT_FALSE(mutant(v, signature, from, to).passed) << what;
-}
-
-TEST_F(CertifyMatrixTest, MutantsOfTilesInsideOfCAreRefused) {
-  for (const char* way : {"edge=apart", "edge=apart split_k=2", "stage=stored edge=apart"}) {
-    const Signature signature = {.types = parse_types(way[0] == 's' ? "f16_f16" : "f16")};
-    const Variant v = kernel(half_shape(), way);
-    EXPECT_TRUE(certificate(v, signature).passed) << way;
-    const Shader inside = emit_inside(v, signature);
-    for (const auto& [from, to] :
-         {std::pair{"BY_ROWS, stride);", "BY_COLUMNS, stride);"},
-          std::pair{"to + i * MATRIX_M * stride", "to + (i ^ 1) * MATRIX_M * stride"},
-          std::pair{"clamp_index(row0 + at.x, m - 1)", "clamp_index(row0 + at.x, m - 2)"},
-          std::pair{"steps_left(step * ELEMENTS_A));", "16u);"}})
-      EXPECT_FALSE(mutant(v, signature, inside, from, to).passed) << way << ": " << from;
-    EXPECT_FALSE(
-        mutant(v, signature, "row_position(l, A_LOADS", "row_position(l + 1, A_LOADS").passed)
-        << way << ": the kernel of the edges";
-  }
 }
 
 TEST_F(CertifyMatrixTest, MutantsOfPeeledLoopsAreRefused) {

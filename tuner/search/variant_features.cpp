@@ -32,8 +32,7 @@ std::vector<double> features_of(const Variant& v, const Problem& problem) {
   choice(v.reduction, 2);
   choice(v.packed_a, 2);
   choice(v.packed_b, 2);
-  choice(v.edge == Edge::kExact, 2);
-  choice(v.edge == Edge::kApart, 2);
+  choice(v.edge, 2);
   choice(v.optimization, 2);
   choice(v.prefetch != Prefetch::kNone, 2);
   choice(v.prefetch == Prefetch::kPeeled, 2);

@@ -89,8 +89,6 @@ void Measurer::probe(Built& built, const Problem& p, const Operands& operands,
   const auto probed = std::span(kernel.steps).first(kernel.first_gemm + 1);
   CommandList list = device_->record(probed, Timing::kPerStep);
   const double start = now_ns();
-  // The steps that are probed run one of the two kernels.
-  if (v.edge == Edge::kApart && !built.probed) built.kernel->warm_up(kWorkerTimeoutNs);
   device_->run(list, kWorkerTimeoutNs);
   const double first_ns = now_ns() - start;
   double best = std::numeric_limits<double>::infinity();

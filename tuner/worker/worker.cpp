@@ -65,15 +65,14 @@ class OnDevice : public WorkerOperations {
     return counting_->count(request);
   }
 
-  /// Compiles the shader that computes most of C on a device of its own, because keeping the
-  /// compiler's texts may slow compilation down. Shaders for packed operands and for partial sums
-  /// are left out.
+  /// Compiles on a device of its own, because keeping the compiler's texts may slow compilation
+  /// down. Shaders for packed operands and for partial sums are left out.
   std::vector<CompiledExecutable> inspect(const Variant& variant,
                                           const Signature& signature) override {
     if (inspecting_ == nullptr)
       inspecting_ = Device::open(device_->profile(),
                                  {.compiler_statistics = CompilerStatistics::kKeepWithTexts});
-    const Shader shader = emit_main(variant, signature);
+    const Shader shader = emit_gemm(variant, signature);
     return inspecting_->create_pipeline(rooftile::compile(shader), shader.interface).executables();
   }
 
