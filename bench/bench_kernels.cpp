@@ -243,7 +243,7 @@ int main(int argc, char** argv) {
   using namespace rooftile;
   CLI::App app(
       "Times kernels beside each other on the first Vulkan device\n"
-      "Example: bench_kernels bench/experiments/1-matrix.csv --csv answers.csv\n"
+      "Example: bench_kernels bench/experiments/3-float32.csv --csv answers.csv\n"
       "         bench_kernels --m 512 --n 512 --k 512 --priors 5");
   Setting setting;
   WantedProblems wanted;
