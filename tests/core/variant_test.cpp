@@ -38,7 +38,7 @@ Variant random_variant() {
           .raster = random_choice<Raster>(2),
           .packed_a = random_choice<Packed>(2),
           .packed_b = random_choice<Packed>(2),
-          .edge = random_choice<Edge>(3),
+          .edge = random_choice<Edge>(2),
           .subgroup_size = random_number(),
           .optimization = random_choice<Optimization>(2),
           .prefetch = random_choice<Prefetch>(3),
