@@ -278,9 +278,9 @@ Program parse_sass(std::string_view text, const AssemblyContext&) {
     if (last_address && line->address - *last_address > kMostMissing * kInstructionBytes)
       builder.refuse(fmt::format("more than {} instructions before it are missing", kMostMissing));
     if (last_address)
-      for (std::uint64_t at = *last_address + kInstructionBytes; at < line->address;
-           at += kInstructionBytes)
-        if (reach(at, true)) builder.add({.opcode = "(missing)"});
+      for (std::uint64_t gap = kInstructionBytes; gap < line->address - *last_address;
+           gap += kInstructionBytes)
+        if (reach(*last_address + gap, true)) builder.add({.opcode = "(missing)"});
     last_address = line->address;
     if (!reach(line->address, line->opcode == "NOP")) continue;
     Instruction made{.opcode = std::string(line->opcode)};

@@ -138,6 +138,8 @@ TEST(MalformedTest, SassWithoutALargePartIsRefused) {
     EXPECT_THAT(
         refusal(AssemblySyntax::kSass, fmt::format("/*0000*/ BRA 0x10;\n/*{}*/ EXIT;\n", last)),
         HasSubstr("line 2: more than 64 instructions before it are missing"));
+  const std::string at_the_end = "/*fffffffffffffff0*/ MOV R1, R2;\n/*fffffffffffffff8*/ EXIT;\n";
+  EXPECT_EQ(refusal(AssemblySyntax::kSass, at_the_end), "");
 }
 
 TEST(MalformedTest, ALineOfSassThatIsNoInstructionIsRefused) {
