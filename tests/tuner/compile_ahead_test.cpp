@@ -174,6 +174,13 @@ TEST_F(CompileAheadTest, ASecondOfCompilingAheadIsOneOfWaiting) {
   EXPECT_GE(seconds[static_cast<std::size_t>(Activity::kAwaitingCompilers)], 0.3);
 }
 
+TEST_F(CompileAheadTest, WhatNobodyWillMeasureIsNotBegun) {
+  runner(compilers("sleep 0.3"), 1, false).compile_ahead(some(0, 8), problem_);
+  runner_.reset();
+  EXPECT_LE(compiled(), 2u) << "one of each compiler";
+  EXPECT_THAT(store_.journal(device_), IsEmpty());
+}
+
 TEST_F(CompileAheadTest, WhatTheMeasuringWorkerHasCompiledIsNotCompiledAhead) {
   CandidateRunner& runner = this->runner(compilers(), kAheadNs);
   for (const Variant& variant : some(0, 4)) runner.time(variant, problem_, {.samples = 2});

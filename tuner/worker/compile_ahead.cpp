@@ -23,6 +23,7 @@ CompileAhead::CompileAhead(Store& store, RowId device, CompilerPool* pool,
 
 CompileAhead::~CompileAhead() {
   try {
+    if (!journal_.empty()) pool_->interrupt_waiting();  // Nobody will measure them.
     while (!journal_.empty()) finish(journal_.begin()->first);
   } catch (const std::exception&) {
     // The entries stay, as after the death of a tuner: the next run settles them.

@@ -51,6 +51,13 @@ CompileResult CompilerPool::wait(RowId candidate, const std::atomic<bool>& stop)
   return result;
 }
 
+void CompilerPool::interrupt_waiting() {
+  const std::scoped_lock lock(mutex_);
+  for (const CompileJob& job : waiting_)
+    results_.at(job.candidate) = CompileResult{.answer = {.fate = WorkerFate::kInterrupted}};
+  waiting_.clear();
+}
+
 CompileResult CompilerPool::compile(WorkerProcess& worker, const CompileJob& job) const {
   const double start_s = now_s();
   CompileResult result;

@@ -45,6 +45,8 @@ class CompilerPool {
   /// Waits for a posted candidate. When `stop` becomes true, all jobs are interrupted. An answer is
   /// also kInterrupted where the worker cannot open the device, and where the budget ended the job.
   CompileResult wait(RowId candidate, const std::atomic<bool>& stop);
+  /// Interrupts the jobs that have not begun.
+  void interrupt_waiting();
 
  private:
   void serve(WorkerProcess& worker, const std::stop_token& ended);
