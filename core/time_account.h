@@ -15,7 +15,7 @@ namespace rooftile {
 
 enum class Activity : std::uint8_t {
   kChoosing,           ///< What nothing else is: strategy, model, schedule, database.
-  kKernels,            ///< By the device's clock, all runs that were timed.
+  kKernels,            ///< By the device's clock, all runs of candidates that were timed.
   kMeasuring,          ///< Around them: recording, submitting, requests and answers.
   kCompiling,          ///< In the worker that measures.
   kAwaitingCompilers,  ///< Waiting for those that compile ahead.

@@ -89,6 +89,24 @@ TEST_F(SlowMachineTest, ACandidateThatExceedsItsTimeOnASteadyMachineIsBlocked) {
   EXPECT_THAT(blocked[0].reason, HasSubstr("timed out"));
 }
 
+TEST_F(SlowMachineTest, AReadingOfTheReferenceIsOneActivityWhateverTheWorkerDidForIt) {
+  TimeReply reply{.hash = "x", .kernel_ns = {1e6, 1e6}};
+  reply.seconds[static_cast<std::size_t>(Activity::kClocks)] = kUsualS;
+  WorkerScript(folder_ / "worker") << fmt::format(
+      "while read -r request; do\n  case \"$request\" in *reference*) sleep {} ;; esac\n"
+      "  echo '{}'\ndone\n",
+      kUsualS, to_json(reply).dump());
+  worker_.emplace(folder_ / "worker", Json{{"operation", "open"}});
+  runner_.emplace(store_, *worker_, budget_, stop_,
+                  RunnerOptions{.device = device_,
+                                .run = store_.begin_run(device_, kGeneratorVersion, "{}"),
+                                .reference = ReferenceKernel{variants_[0], problem_}});
+  EXPECT_TRUE(time(variants_[1]));
+  const ActivitySeconds seconds = runner_->account().seconds();
+  EXPECT_GE(seconds[static_cast<std::size_t>(Activity::kReference)], kUsualS);
+  EXPECT_EQ(seconds[static_cast<std::size_t>(Activity::kClocks)], kUsualS) << "the candidate's";
+}
+
 // One candidate is refused for lack of memory, then the worker can no longer be started.
 TEST_F(SlowMachineTest, ACandidateWithoutMemoryIsNeitherBlockedNorUnverified) {
   const std::filesystem::path file = folder_ / "worker";

@@ -21,7 +21,6 @@ std::optional<double> ReferenceTimer::time_ns(RowId candidate, const ReferenceKe
                                                         .compute_units = compute_units})}};
   CandidateOutcome outcome = requests_.ask(candidate, request, Watchdog::kReferenceS);
   const auto reply = read_reply(outcome, time_reply_from_json);
-  if (reply) requests_.account().shift(reply->seconds);
   if (!reply || reply->kernel_ns.empty()) return std::nullopt;
   if (requests_.worker() == worker_) wall_s_.push_back(outcome.wall_s);
   worker_ = requests_.worker();
