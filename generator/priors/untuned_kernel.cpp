@@ -31,7 +31,7 @@ constexpr std::int64_t kMostSharedInSoftware = 16;
 // A tile of which less is useful gives way to a smaller one, which has up to 1.6 times the other
 // instructions (the tables).
 constexpr double kUsefulEnough = 0.6;
-// A smaller difference tells nothing: half of the predicted times of an H200 are wrong by 14 % and
+// A smaller difference tells nothing: half of the predicted times of an H200 are wrong by 13 % and
 // more (tests/generator/priors/measured_gpu_test.cpp).
 constexpr double kAsFast = 1.2;
 
