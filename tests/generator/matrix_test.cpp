@@ -2,6 +2,9 @@
 // form that drivers expect although shaderc does not know matrices.
 #include <gmock/gmock.h>
 
+#include <algorithm>
+#include <map>
+
 #include "core/error.h"
 #include "generator/compile.h"
 #include "generator/layout.h"
@@ -195,6 +198,70 @@ TEST(Matrix, EveryVariantCompilesToSpirv15WithoutPlaceholders) {
       for (Operand operand : {Operand::kA, Operand::kB})
         if ((operand == Operand::kA ? v.packed_a : v.packed_b) == Packed::kYes)
           expect_valid(compile(emit_pack(v, s, operand)), "pack for " + to_string(v));
+    }
+}
+
+/// Bytes of a module's variables in shared memory, by its OpTypes, OpConstants and OpVariables.
+std::int64_t bytes_of_shared_variables(const std::vector<std::uint32_t>& words) {
+  constexpr std::uint32_t kInt = 21, kFloat = 22, kVector = 23, kArray = 28, kPointer = 32,
+                          kConstant = 43, kVariable = 59, kWorkgroup = 4;
+  std::map<std::uint32_t, std::int64_t> value;  // Of constants; of types, their bytes.
+  std::int64_t sum = 0;
+  for (std::size_t at = 5; at < words.size(); at += words[at] >> 16) {
+    const std::uint32_t* const w = &words[at];
+    switch (w[0] & 0xffff) {
+      case kInt:
+      case kFloat:
+        value[w[1]] = w[2] / 8;
+        break;
+      case kVector:
+        value[w[1]] = value[w[2]] * w[3];
+        break;
+      case kArray:
+        value[w[1]] = value[w[2]] * value[w[3]];
+        break;
+      case kPointer:
+        value[w[1]] = value[w[3]];
+        break;
+      case kConstant:
+        value[w[2]] = w[3];
+        break;
+      case kVariable:
+        if (w[3] == kWorkgroup) sum += value[w[1]];
+        break;
+      default:
+        break;
+    }
+  }
+  return sum;
+}
+
+// A fragment takes 1 KiB for each of four subgroups, but 64 tiles of 16 steps hold less than that.
+TEST(Matrix, FragmentsLieInATileThatHoldsThemAndModulesHaveTheSharedMemoryThatRulesCount) {
+  using enum FragmentPlace;
+  const struct {
+    const char* way;
+    FragmentPlace place;
+  } kPlaces[] = {{"", kTileOfA},
+                 {"stages=2", kTileOfA},
+                 {"load_path_a=direct packed_a=yes", kTileOfB},
+                 {"load_path_b=direct packed_b=yes", kTileOfA},
+                 {"tile_m=32 tile_n=128 subgroup_m=32 tile_k=16", kTileOfB},
+                 {"tile_k=16", kOwn},
+                 {"stage=stored", kTileOfA},
+                 {"stage=stored tile_k=16 shared_pad=48", kOwn}};
+  for (const auto& [way, place] : kPlaces)
+    for (const char* types : {"f16", "bf16_bf16"}) {
+      const Variant v = changed(matrix_point(), way);
+      std::int64_t most = 0;
+      for (const Transpose a : {Transpose::kNo, Transpose::kYes})
+        for (const Transpose b : {Transpose::kNo, Transpose::kYes}) {
+          const Signature s = {.types = parse_types(types), .trans_a = a, .trans_b = b};
+          ASSERT_EQ(reason_for(v, s), "") << way;
+          most = std::max(most, bytes_of_shared_variables(compile(emit_gemm(v, s))));
+        }
+      EXPECT_EQ(fragment_place(v, parse_types(types)), place) << way;
+      EXPECT_EQ(shared_bytes(v, parse_types(types)), most) << way;
     }
 }
 
