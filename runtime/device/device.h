@@ -277,7 +277,8 @@ class Device {
                            std::string* own_cache = nullptr);
   /// Takes the compiled code of all pipelines since the last call, for add_code() on another Device
   /// of the same profile; empty where the driver keeps none. Do not call it on a device that has
-  /// another use for its pipeline cache. Throws kDevice, kOutOfMemory.
+  /// another use for its pipeline cache, nor either function while another thread creates
+  /// pipelines. Throws kDevice, kOutOfMemory.
   std::string take_code();
   /// Lets later pipelines be made of this code where they are the same. What the driver refuses is
   /// ignored.

@@ -49,6 +49,9 @@ TEST_F(PipelineCache, CodeOfOneDeviceIsTakenByAnotherAndWhatIsNoneIsIgnored) {
     const Affine again(*second);
   }
   EXPECT_EQ(second->pipeline_cache_state().pipelines_created, 3u);
+  const auto third = Device::open(first_profile());
+  third->add_code(code);
+  EXPECT_EQ(third->take_code().empty(), code.empty());
 }
 
 TEST_F(PipelineCache, ADamagedFileIsIgnoredAndRewritten) {

@@ -82,8 +82,8 @@ class Measurer {
  public:
   /// free: the processors on which a software device measures where others use some of them; null:
   /// it measures on all, and times are as they come.
-  /// unified: as of TimedOperands.
   /// clocks: what keeps the device at full clocks; null: the measurer has its own.
+  /// unified: as of TimedOperands.
   explicit Measurer(std::shared_ptr<Device> device, std::shared_ptr<FreeProcessors> free = nullptr,
                     std::shared_ptr<FullClocks> clocks = nullptr, std::optional<bool> unified = {});
   ~Measurer();
@@ -91,8 +91,8 @@ class Measurer {
   TimeReply time(const TimeRequest& request);
   FullClocks& clocks() { return *clocks_; }
   /// Compiles a kernel as time() will, and keeps nothing of it but what the driver keeps. On a
-  /// software device, whose driver compiles at the first dispatch, a
-  /// small problem is computed; on others nothing runs, because another process may be measuring.
+  /// software device, whose driver compiles at the first dispatch, a small problem is computed; on
+  /// others nothing runs, because another process may be measuring.
   CompileReply compile(const Variant& variant, const Signature& signature);
   /// Takes a kernel of this device that another thread has compiled; time() then compiles nothing.
   void adopt(std::unique_ptr<Kernel> kernel, const Signature& signature, double compile_ns);
