@@ -186,7 +186,8 @@ DeviceRates published_rates(const GpuGeneration& gpu, std::uint32_t compute_unit
   // A vector has four components, and lanes exchange values at a quarter of the rate of other
   // instructions: "CUDA C++ Programming Guide", throughput of warp shuffles.
   constexpr double kBroadcastInstructions = 4 * 4;
-  // Calibrated on an H200, 2026-11-27: 986 and 246 stores a ns of 132 units at 1.86 GHz.
+  // Calibrated on an H200, 2026-11-27: 986 and 246 stores a ns of 132 units, at the clock of which
+  // its float32 rate is 128 multiply-adds a unit.
   constexpr double kStores = 4, kVectorStores = 1;
   const double units = std::max<double>(compute_units, 1);
   const double matrix_gflops = 2 * gpu.matrix_multiply_adds * units;

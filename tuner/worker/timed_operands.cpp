@@ -135,10 +135,15 @@ void TimedOperands::prepare(const Problem& staged, double rotate_bytes) {
   content_.a.resize(bytes.a);
   content_.b.resize(bytes.b);
   content_.quantization = random_quantization(staged, random);
-  for (std::size_t i = 0; i < operand_sets(staged, rotate_bytes); ++i)
-    sets_.push_back(make_set(i == 0 ? nullptr : sets_.front().get()));
-  if (unified_) content_.a = content_.b = {};
-  set_canaries();
+  try {
+    for (std::size_t i = 0; i < operand_sets(staged, rotate_bytes); ++i)
+      sets_.push_back(make_set(i == 0 ? nullptr : sets_.front().get()));
+    if (unified_) content_.a = content_.b = {};
+    set_canaries();
+  } catch (...) {
+    clear();  // Without canaries the next call would take sets for whole.
+    throw;
+  }
 }
 
 void TimedOperands::clear() {
