@@ -50,7 +50,8 @@ class Curve {
   std::vector<double> ns_;  // Of 0, 1, 2, ... steps.
 };
 
-/// Shortest time in which the curves together do everything, to a thousandth.
+/// Shortest time in which the curves together do everything. It is exact, since a longer one gives
+/// the first curve a grain too many.
 double shortest_ns(std::span<const Curve> curves) {
   double below = 0, above = kInfinity;
   for (const Curve& curve : curves) above = std::min(above, curve.ns(1));
@@ -64,7 +65,7 @@ double shortest_ns(std::span<const Curve> curves) {
     return std::accumulate(curves.begin(), curves.end(), 0.0,
                            [&](double sum, const Curve& c) { return sum + c.share_in(ns); }) >= 1;
   };
-  while (above - below > 1e-3 * above) {
+  while (above - below > 1e-9 * above) {
     const double middle = (below + above) / 2;
     (done(middle) ? above : below) = middle;
   }
