@@ -320,10 +320,10 @@ inline std::int64_t fragment_bytes(const Variant& v, const Types& t) {
   return std::int64_t{local_size(v) / v.subgroup_size} * v.matrix_m * v.matrix_n *
          bytes_of(sum_type(t));
 }
-/// Whose tile those fragments take the place of, after the loop over k: that of A or B, or kOwn
-/// where neither is as large. Shared memory is what limits the workgroups on a unit: NVIDIA's
-/// driver gives a multiprocessor of an H200 48 KiB, and a second workgroup of 128x128x32 f16 that
-/// fits makes 4096 x 4096 x 4096 nt 1.7 times as fast (2026-11-27).
+/// The shared memory in which those fragments lie, once the loop over k has ended: the tile of A or
+/// of B, which is no longer read, or kOwn where neither is as large. A region of their own would
+/// cost workgroups: a multiprocessor of an H200 gives them 48 KiB, and a second workgroup of
+/// 128x128x32 f16 that fits makes 4096 x 4096 x 4096 nt 1.7 times as fast (2026-11-27).
 enum class FragmentPlace { kOwn, kTileOfA, kTileOfB };
 inline FragmentPlace fragment_place(const Variant& v, const Types& t) {
   const auto fits = [&](bool staged, int rows) {

@@ -21,7 +21,8 @@ namespace {
 
 constexpr std::string_view kFrame = "\x28\xb5\x2f\xfd";
 constexpr std::string_view kContainer("NVDANVVMNVuc\1\0\0\0", 16);
-constexpr std::uint64_t kMostBytes = 64 << 20;  // of a container; one kernel's has some 100 kB
+// No container is larger: that of one kernel has some 100 kB.
+constexpr std::uint64_t kMostBytes = 64 << 20;
 constexpr std::uint64_t kOrigin = 0x08, kSections = 0x10, kTable = 0x28, kSectionBytes = 32;
 constexpr std::uint64_t kCode = 1;
 constexpr std::uint64_t kInstructionBytes = 16;
