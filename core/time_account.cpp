@@ -13,7 +13,8 @@ namespace rooftile {
 namespace {
 
 struct ActivityNames {
-  std::string_view name, words;
+  std::string_view name;   ///< In JSON.
+  std::string_view words;  ///< Behind a number of seconds.
 };
 constexpr std::array<ActivityNames, kActivities> kNames = {{
     {"choosing", "choosing and storing"},
@@ -33,11 +34,6 @@ constexpr std::array<ActivityNames, kActivities> kNames = {{
 }};
 
 }  // namespace
-
-std::string_view name(Activity activity) { return kNames[static_cast<std::size_t>(activity)].name; }
-std::string_view words(Activity activity) {
-  return kNames[static_cast<std::size_t>(activity)].words;
-}
 
 std::string activities_json(const ActivitySeconds& seconds) {
   std::string text;

@@ -31,9 +31,6 @@ enum class Activity : std::uint8_t {
 };
 inline constexpr std::size_t kActivities = 14;
 
-std::string_view name(Activity activity);   ///< One word, as in JSON.
-std::string_view words(Activity activity);  ///< Behind a number of seconds.
-
 using ActivitySeconds = std::array<double, kActivities>;  ///< By Activity.
 
 /// {"compiling": 4.2, ...}, without those that took nothing.

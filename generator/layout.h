@@ -299,6 +299,7 @@ inline bool stores_fragments(const Variant& v, const Signature& s) {
          (kernel.types.c == sum_type(kernel.types) && bytes_of(kernel.types.c) == kElementBytes &&
           !any(kernel.epilogue) && v.reduction == Reduction::kOrdered);
 }
+
 /// Words in the vectors of a matrix kernel's tiles in shared memory: 16 bytes, or a fragment's row
 /// of matrix_k elements if shorter.
 inline int shared_words(const Variant& v, const Types& t) {

@@ -187,7 +187,9 @@ constexpr Table kTables[] = {
     {kMatrix, "matrix units, tiles in the order of the operands, fetched ahead", 32, 512,
      "tile=64,128,256 tile_k=32,64 unroll_k=32,64 stage=stored stages=1 shared_pad=8 "
      "prefetch=ahead raster=row,grouped8"},
-    // The model predicts one time for all of them; bench/experiments asks a GPU which are faster.
+    // The model predicts one time for all of them. On an H200 permuted stores take 0.92 to 0.94 of
+    // the time, and peeled loops 1.09 to 1.14. Mesa's compiler for NVIDIA moves the sums of a loop
+    // that is not peeled.
     {kMatrix, "matrix units, forms of the loop and of the stores", 32, 512,
      "tile_m=128 tile_n=128,256 subgroup=64 unroll_k=32 stage=stored stages=1 shared_pad=8 "
      "prefetch=ahead,peeled store_map=plain,permuted"},

@@ -112,26 +112,34 @@ std::int64_t units_of(const DeviceProfile& device) {
 void put_quickest_first(std::vector<Prior>& kernels, const GpuGeneration& gpu, std::int64_t units,
                         const Problem& p, const auto& legal) {
   const DeviceRates rates = published_rates(gpu, static_cast<std::uint32_t>(units));
-  const auto ns = [&](const Prior& kernel) { return analytical_ns(p, kernel.variant, rates); };
-  std::vector<Prior> choices;
+  struct Choice {
+    Prior kernel;
+    double ns;
+  };
+  std::vector<Choice> choices;
+  const auto add = [&](Prior kernel) {
+    const double ns = analytical_ns(p, kernel.variant, rates);
+    choices.push_back({std::move(kernel), ns});
+  };
   for (const Prior& kernel : kernels) {
     if (kernel.variant.family != kernels.front().variant.family ||
         kernel.variant.scope != kernels.front().variant.scope)
       continue;
-    choices.push_back(kernel);
+    add(kernel);
     for (const int parts : splits_for(kernel.variant, p, rates.compute_units)) {
       Prior split = kernel;
       // Powers of two, so that the kernels to certify are few.
       split.variant.split_k = static_cast<int>(std::bit_floor(static_cast<unsigned>(parts)));
       split.source += "; k in parts, to fill the device";
-      if (legal(split.variant)) choices.push_back(std::move(split));
+      if (legal(split.variant)) add(std::move(split));
     }
   }
   if (choices.empty()) return;
-  const double enough = kAsFast * ns(*std::ranges::min_element(choices, {}, ns));
-  std::erase_if(choices, [&](const Prior& kernel) { return ns(kernel) > enough; });
-  const Prior first = *std::ranges::min_element(
-      choices, {}, [](const Prior& kernel) { return kernel.variant.split_k; });
+  const double enough = kAsFast * std::ranges::min_element(choices, {}, &Choice::ns)->ns;
+  std::erase_if(choices, [&](const Choice& choice) { return choice.ns > enough; });
+  const Prior first = std::ranges::min_element(choices, {}, [](const Choice& choice) {
+                        return choice.kernel.variant.split_k;
+                      })->kernel;
   std::erase_if(kernels, [&](const Prior& kernel) { return kernel.variant == first.variant; });
   kernels.insert(kernels.begin(), first);
 }

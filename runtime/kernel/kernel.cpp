@@ -1,6 +1,5 @@
 #include "runtime/kernel/kernel.h"
 
-#include <algorithm>
 #include <bit>
 #include <exception>
 #include <functional>

@@ -266,6 +266,10 @@ std::vector<Step> TimedOperands::spot_copies(const Set& set, Direction direction
   return steps;
 }
 
+unsigned char* TimedOperands::seen_spots(const Set& set) const {
+  return set.guard(prepared_) + guard_bytes(prepared_, device_->profile().limits);
+}
+
 void TimedOperands::overwrite_spots(std::size_t turn) const {
   const Problem& p = prepared_;
   const Set& set = this->set(turn);
@@ -280,8 +284,7 @@ void TimedOperands::overwrite_spots(std::size_t turn) const {
   }
   const std::vector<Step> copies = spot_copies(set, Direction::kToDevice);
   for (std::size_t i = 0; i < copies.size(); ++i)
-    narrow(p.types.c, &before, set.guard(p) + guard_bytes(p, device_->profile().limits) + i * bytes,
-           1);
+    narrow(p.types.c, &before, seen_spots(set) + i * bytes, 1);
   run_steps(*device_, copies);
 }
 
@@ -291,8 +294,7 @@ std::string TimedOperands::spot_check(std::size_t turn) const {
   if (!unified_) run_steps(*device_, spot_copies(set, Direction::kToHost));
   const void* const a = unified_ ? set.a.mapped() : content_.a.data();
   const void* const b = unified_ ? set.b.mapped() : content_.b.data();
-  const void* const c =
-      unified_ ? set.c.mapped() : set.guard(p) + guard_bytes(p, device_->profile().limits);
+  const void* const c = unified_ ? set.c.mapped() : seen_spots(set);
   const auto behind = [](const void* operand, std::int64_t bytes) {
     return static_cast<const char*>(operand) + bytes;
   };

@@ -63,6 +63,7 @@ class TimedOperands {
   void set_canaries();
   /// Copies of the elements that spot_check() compares, between a set's C and what the host sees.
   std::vector<Step> spot_copies(const Set& set, Direction direction) const;
+  unsigned char* seen_spots(const Set& set) const;  ///< Where those lie; not on unified memory.
   Buffer buffer_of(const std::vector<char>& content) const;  ///< No buffer for empty content.
   const Set& set(std::size_t turn) const { return *sets_[turn % sets_.size()]; }
   struct TileList {
