@@ -6,11 +6,13 @@ import signal
 import subprocess
 
 import pytest
+
+from conftest import PROGRAM, need_assets, rooftile
+
+pytest.importorskip("selenium", reason="no browser is installed: run scripts/test --web")
+from chromium import chromium
 from selenium.webdriver.common.by import By
 from selenium.webdriver.support.ui import WebDriverWait
-
-from chromium import chromium
-from conftest import PROGRAM, need_assets, rooftile
 
 PATIENCE_S = 200
 

@@ -2,12 +2,14 @@
 import json
 
 import pytest
+
+from conftest import NASTY, Reporter
+
+pytest.importorskip("selenium", reason="no browser is installed: run scripts/test --web")
+from chromium import chromium
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.support.ui import Select, WebDriverWait
-
-from chromium import chromium
-from conftest import NASTY, Reporter
 
 CHARTS = ["roofline", "gains", "bounds", "search", "waves", "map", "boundary", "factors", "calibration"]
 PHONE = 360

@@ -21,7 +21,7 @@ class CertifyMatrixTest : public CertifyFixture {
   void SetUp() override {
     CertifyFixture::SetUp();
     if (limits().matrix_shapes.empty())
-      GTEST_SKIP() << device_->profile().name << " has no matrix units: scripts/test --matrix";
+      GTEST_SKIP() << device_->profile().name << " has no matrix units: scripts/test --drivers";
   }
   const DeviceLimits& limits() const { return device_->profile().limits; }
 
