@@ -30,11 +30,13 @@ def test_tune_prints_the_winners(tuned_folder):
                      text, re.MULTILINE), text
 
 
-def test_calibration_is_not_part_of_the_budget(tuned, tuned_folder):
+def test_recalibration_is_not_part_of_the_budget(tuned, tuned_folder):
     """The first run measures candidates although its budget is shorter than its calibration."""
     text = (tuned_folder / "first_run.txt").read_text()
     calibration_s = float(re.search(r"^calibration: ([\d.]+) s, not part of the budget$", text, re.MULTILINE).group(1))
     assert calibration_s > 1
+    assert text.index("drift since") < text.index("not part of the budget") < text.index("vs host"), "before the table"
+    assert count(tuned, "SELECT count(*) FROM calibrations") == 2
     assert count(tuned, "SELECT count(*) FROM samples WHERE run_id = 1") > 0
     assert "not part of the budget" not in (tuned_folder / "last_run.txt").read_text(), "stored calibration is used"
 

@@ -16,15 +16,6 @@ FAKETIME = next(pathlib.Path("/usr/lib").glob("*/faketime/libfaketimeMT.so.1"))
 UNDER_WAY_S = 5  # At the end of a budget one compilation or certificate may be under way.
 
 
-def test_recalibration_is_not_part_of_the_budget(tuned):
-    before = count(tuned, "SELECT count(*) FROM samples"), count(tuned, "SELECT count(*) FROM calibrations")
-    text = tuned.run("tune", *OTHER_SIZES, "--recalibrate", "--budget", "5s", code=SHORT, timeout=150).stdout
-    assert re.search(r"^calibration: [\d.]+ s, not part of the budget$", text, re.MULTILINE), text
-    assert text.index("drift since") < text.index("not part of the budget") < text.index("vs host"), "before the table"
-    assert count(tuned, "SELECT count(*) FROM samples") > before[0]
-    assert count(tuned, "SELECT count(*) FROM calibrations") == before[1] + 1
-
-
 def test_small_budget_is_kept(tuned):
     start = time.monotonic()
     run = tuned.run("tune", *OTHER_SIZES, "--budget", "3s", code=SHORT)

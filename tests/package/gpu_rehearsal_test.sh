@@ -1,17 +1,12 @@
 #!/usr/bin/env bash
 # The whole of scripts/gpu-run on a software device, on small problems: it is ended in the middle and goes on, every step ends, and its
 # tables have what was asked.
-#   gpu_rehearsal_test.sh SOURCE_DIR BINARY_DIR [N]     N: only so many questions of each experiment
+#   gpu_rehearsal_test.sh SOURCE_DIR BINARY_DIR
 . "$(dirname "$0")/scratch.sh"
 
 mkdir bin
 cp "$source_dir/scripts/gpu-run" .
 cp -r "$source_dir/bench/experiments" .
-if [ -n "${3:-}" ]; then
-  for file in experiments/*.csv; do
-    awk -v n="$3" '/^#/ || /^experiment,/ || n-- > 0' "$source_dir/bench/$file" >"$file"
-  done
-fi
 ln -s "$binary_dir"/{rooftile,bench/bench_{gemm,dispatch,kernels,transfer,weights},tests/certify_test} bin/
 
 # --- Ended after the first few steps.

@@ -2,7 +2,8 @@
 """Runs every `rooftile ...` command line that README.md and docs/types.md quote, and those in the blocks of docs/*.md.
 
 Commands that read run on a database of this machine and must succeed, or say that the database has no tuned kernel for what
-they ask, or that scripts/build-web has not run. `rooftile tune` runs on a database that cannot be opened: all of its arguments are read, and nothing is tuned.
+they ask, or that scripts/build-web has not run. `rooftile tune` and `rooftile calibrate` run on a database that cannot be opened: all of their
+arguments are read, and nothing is measured.
     readme_commands_test.py SOURCE_DIR BINARY_DIR
 """
 import os
@@ -90,14 +91,14 @@ def main():
             subprocess.run(["rooftile", "inspect", "--family", "naive", "--json", "-o", f"{gpu}.json"], env=environment, check=True)
         for line in lines:
             print(line)
-            tunes = line.startswith("rooftile tune")
+            measures = line.startswith(("rooftile tune", "rooftile calibrate"))
             if "--serve" in line:
                 run = serve_until_ready(line, environment)
             else:
                 run = subprocess.run(["bash", "-c", line], capture_output=True, text=True, timeout=60,
-                                     env=dict(environment, ROOFTILE_DB="/dev/null/none.db") if tunes else environment)
+                                     env=dict(environment, ROOFTILE_DB="/dev/null/none.db") if measures else environment)
             not_there = re.search("is not tuned in|has no measurements of|has no samples|run scripts/build-web", run.stderr)
-            good = run.returncode == 1 and "/dev/null" in run.stderr if tunes else run.returncode == (1 if not_there else 0)
+            good = run.returncode == 1 and "/dev/null" in run.stderr if measures else run.returncode == (1 if not_there else 0)
             if not good:
                 wrong.append(f"{line}\n  exit code {run.returncode}: {run.stderr.strip()}")
     sys.exit("\n".join(wrong) or 0)
