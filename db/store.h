@@ -46,8 +46,6 @@ class Store {
   const std::filesystem::path& path() const;  // absolute, with symbolic links resolved
   const std::string& note() const;            // about a damaged file that was set aside; else empty
   int schema_version() const;                 // of the file
-  /// Whether the file's schema is older than this program's; calls then read a copy.
-  bool older() const;
 
   /// Makes several calls one transaction: all of them take effect with commit(), or none without
   /// it. Other processes cannot write meanwhile, so keep it short. A thousand samples in one
@@ -195,9 +193,8 @@ class Store {
   std::vector<UntunedProblem> untuned_problems(RowId device) const;  // most calls first
 
   /// The result of one read-only SQL statement, as text with NULL as an empty cell (`rooftile
-  /// query`). It sees what is committed; of an older() file, what was committed when it was opened.
-  /// Throws kDatabase with SQLite's message for wrong SQL, and for a statement that does anything
-  /// but read this file.
+  /// query`). It sees what is committed. Throws kDatabase with SQLite's message for wrong SQL, and
+  /// for a statement that does anything but read this file.
   enum class CellKind : std::uint8_t { kNull, kInteger, kReal, kText };
   struct Table {
     std::vector<std::string> columns;
@@ -220,12 +217,17 @@ class Store {
   /// kIo, after which the old file is still there.
   void export_to(const std::filesystem::path& file, std::span<const RowId> devices) const;
 
-  /// Adds what is new in a file that export_to() wrote, or in another machine's database, of this
-  /// version or an older one; on an error it adds nothing. Importing a file twice adds nothing the
+  /// Adds what is new in a file that export_to() wrote, or in another machine's database, also one
+  /// of before 0.1.0; on an error it adds nothing. Importing a file twice adds nothing the
   /// second time. The file is only read and is not trusted: kDatabase names a file that is damaged,
   /// altered, newer, or holds values that no Rooftile writes; kIo reports a missing file. Other
   /// writers wait meanwhile, some 20 s for a million samples.
   ImportReport import_from(const std::filesystem::path& file);
+
+  /// Renames a database of before 0.1.0 that import_from() takes, so that its data can be imported
+  /// into a new one under its name. Returns its new path; an empty one, and nothing is renamed,
+  /// where the file is another. Throws what the constructor throws.
+  static std::filesystem::path set_aside_before_release(const std::filesystem::path& path);
 
   /// The ranked lists of other machines for this device and driver, one machine after another, each
   /// by bucket and rank. Kernels that any of the machines black-listed for it, and those that this

@@ -3,9 +3,8 @@
 #include "core/files/new_file.h"
 #include "db/exchange/foreign_file.h"
 #include "db/exchange/import_rows.h"
-#include "db/migrations/schema.h"
 #include "db/open/file_location.h"
-#include "db/open/older_file.h"
+#include "db/schema/schema.h"
 #include "db/store_impl.h"
 
 namespace rooftile {
@@ -84,11 +83,8 @@ void Store::export_to(const fs::path& file, std::span<const RowId> devices) cons
     // No other process knows the file, and it is synced once, when it is complete.
     Connection out(fresh.path(), Access::kReadWrite, impl_->options.busy_timeout_ms);
     out.database().exec("PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF");
-    migrate(out);
-    if (impl_->older)
-      attach_copy(*impl_->connection, out, "own");
-    else
-      out.attach(path(), impl_->connection->access(), "own");
+    create_schema(out);
+    out.attach(path(), impl_->connection->access(), "own");
     out.database().exec("BEGIN; CREATE TEMP TABLE chosen (id INTEGER PRIMARY KEY)");
     for (const RowId device : devices)
       Sql(out, "INSERT OR IGNORE INTO temp.chosen VALUES (?)").bind(device).run();

@@ -14,7 +14,6 @@ namespace rooftile {
 struct Store::Impl {
   StoreOptions options;
   std::string note;
-  std::optional<OlderFile> older;  // what connection, in memory, is a migrated copy of
   std::unique_ptr<Connection> connection;
   std::optional<LimitedLength> limited;          // of connection, to a file of others
   std::unique_ptr<Connection> query_connection;  // made by the first query()

@@ -4,7 +4,7 @@
 
 #include "core/count_text.h"
 #include "core/error.h"
-#include "db/migrations/schema.h"
+#include "db/schema/schema.h"
 #include "db/store_impl.h"
 
 namespace rooftile {
@@ -44,10 +44,8 @@ StoreStats Store::stats() const {
       rows.rows = sql.integer();
     }
     const std::int64_t page_bytes = connection.integer("PRAGMA page_size");
-    stats.file_bytes = impl_->older ? impl_->older->file_bytes
-                                    : connection.integer("PRAGMA page_count") * page_bytes;
-    stats.free_bytes = impl_->older ? impl_->older->free_bytes
-                                    : connection.integer("PRAGMA freelist_count") * page_bytes;
+    stats.file_bytes = connection.integer("PRAGMA page_count") * page_bytes;
+    stats.free_bytes = connection.integer("PRAGMA freelist_count") * page_bytes;
     std::error_code missing;
     const std::uintmax_t wal_bytes =
         std::filesystem::file_size(std::filesystem::path(path()) += "-wal", missing);
@@ -93,15 +91,9 @@ std::vector<DeviceStats> Store::device_stats() const {
 std::vector<std::string> Store::check() const {
   return impl_->guarded("checking the file", [&] {
     Connection& connection = *impl_->connection;
-    // A migrated copy has the rows of an older file, but not all defects of its pages and schema.
-    std::unique_ptr<Connection> older;
-    if (impl_->older)
-      older = std::make_unique<Connection>(path(), impl_->older->access,
-                                           impl_->options.busy_timeout_ms);
-    Connection& file = older != nullptr ? *older : connection;
-    std::vector<std::string> findings = find_damage(file);
+    std::vector<std::string> findings = find_damage(connection);
     if (!findings.empty()) return findings;  // the checks below need a sound file
-    findings = compare_schema(file);
+    findings = compare_schema(connection);
     if (!findings.empty()) return findings;
 
     SQLite::Statement strays(

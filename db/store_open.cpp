@@ -5,6 +5,8 @@
 #include "db/open/file_location.h"
 #include "db/open/open_file.h"
 #include "db/open/prepare_place.h"
+#include "db/open/set_aside.h"
+#include "db/schema/schema.h"
 #include "db/store_impl.h"
 
 namespace rooftile {
@@ -22,9 +24,23 @@ Store::Store(const std::filesystem::path& path, const StoreOptions& options)
   OpenedFile opened = open_file(resolved, options);
   impl_->options = options;
   impl_->note = std::move(opened.note);
-  impl_->older = opened.older;
   impl_->connection = std::move(opened.connection);
   if (options.foreign) impl_->limited.emplace(*impl_->connection);
+}
+
+std::filesystem::path Store::set_aside_before_release(const std::filesystem::path& path) {
+  const std::filesystem::path file = resolved_path(path, "");
+  const int patience_ms = StoreOptions().busy_timeout_ms;
+  const auto is_one = [&] {
+    try {
+      Connection connection(file, Access::kReadOnly, patience_ms);
+      return connection.integer("PRAGMA application_id") == kIdBeforeRelease &&
+             connection.integer("PRAGMA user_version") == kLastVersionBeforeRelease;
+    } catch (const SQLite::Exception&) {  // Opening it will tell.
+      return false;
+    }
+  };
+  return is_one() ? set_aside(file, "before-0.1.0", patience_ms, is_one) : std::filesystem::path();
 }
 
 Store::~Store() = default;
@@ -35,10 +51,7 @@ const std::filesystem::path& Store::path() const { return impl_->connection->pat
 
 const std::string& Store::note() const { return impl_->note; }
 
-bool Store::older() const { return impl_->older.has_value(); }
-
 int Store::schema_version() const {
-  if (impl_->older) return impl_->older->schema_version;
   return impl_->guarded("reading the schema's version", [&] {
     return static_cast<int>(impl_->connection->integer("PRAGMA user_version"));
   });

@@ -6,7 +6,6 @@
 #include <memory>
 
 #include "core/error.h"
-#include "db/open/older_file.h"
 #include "db/store_impl.h"
 
 namespace rooftile {
@@ -87,12 +86,9 @@ Store::Table Store::query(const std::string& sql) const {
   return impl_->guarded("running a query", [&] {
     if (!impl_->query_connection) {
       const Access access = impl_->connection->access();
-      impl_->query_connection =
-          access == Access::kMemory
-              ? copy_in_memory(*impl_->connection)
-              : std::make_unique<Connection>(
-                    path(), access == Access::kReadWrite ? Access::kReadOnly : access,
-                    impl_->options.busy_timeout_ms);
+      impl_->query_connection = std::make_unique<Connection>(
+          path(), access == Access::kReadWrite ? Access::kReadOnly : access,
+          impl_->options.busy_timeout_ms);
       sqlite3_set_authorizer(impl_->query_connection->database().getHandle(), allow_reading_only,
                              nullptr);
     }

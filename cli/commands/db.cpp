@@ -17,14 +17,12 @@ int check(const Globals& globals, bool json) {
     print_json({{"database", store.path().string()},
                 {"sound", wrong.empty()},
                 {"schema_version", store.schema_version()},
-                {"older", store.older()},
                 {"defects", wrong}});
   for (const std::string& line : wrong)
     fmt::print(stderr, "rooftile: {}: {}\n", store.path().string(), line);
   if (!wrong.empty()) return kFailure;
   if (json) return kDone;
-  fmt::print("{}: sound, schema {}{}\n", store.path().string(), store.schema_version(),
-             store.older() ? ", older than this Rooftile's: `rooftile tune` migrates it" : "");
+  fmt::print("{}: sound, schema {}\n", store.path().string(), store.schema_version());
   return kDone;
 }
 

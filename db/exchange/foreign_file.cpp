@@ -1,18 +1,15 @@
 #include "db/exchange/foreign_file.h"
 
-#include <SQLiteCpp/Backup.h>
 #include <sqlite3.h>
-#include <unistd.h>
 
-#include <cerrno>
-#include <cstring>
 #include <memory>
 #include <system_error>
 
 #include "core/error.h"
+#include "db/exchange/before_release.h"
 #include "db/exchange/foreign_text.h"
 #include "db/exchange/foreign_values.h"
-#include "db/migrations/schema.h"
+#include "db/schema/schema.h"
 #include "db/sqlite/sidecars.h"
 
 namespace rooftile {
@@ -69,11 +66,11 @@ void refuse_other_than_files(const fs::path& file) {
 void check_identity(Connection& connection, const Foreign& foreign) {
   const FileIdentity identity = identify(connection);
   if (identity.owner != Owner::kRooftile) foreign.refuse("is no tuning database");
-  if (identity.schema_version > newest_schema_version())
+  if (identity.schema_version > kSchemaVersion)
     foreign.refuse(
         fmt::format("has schema version {}, but this Rooftile knows versions up to {}: "
                     "update Rooftile",
-                    identity.schema_version, newest_schema_version()));
+                    identity.schema_version, kSchemaVersion));
   if (identity.schema_version < 1)
     foreign.refuse(fmt::format("is damaged (its schema version is {})", identity.schema_version));
 }
@@ -91,36 +88,22 @@ void check_content(Connection& connection, const Foreign& foreign) {
                                strays.getColumn(0).getString(), strays.getColumn(2).getString()));
 }
 
-void copy_to_temporary(Connection& connection, TemporaryName& name) {
-  std::error_code no_folder;
-  const fs::path folder = fs::temp_directory_path(no_folder);
-  const int descriptor =
-      no_folder ? -1 : name.make_file((folder / "rooftile-import-XXXXXX").string());
-  if (descriptor < 0)
-    fail(ErrorCode::kIo,
-         "cannot make a temporary file: {}; set TMPDIR to a folder that can be written",
-         no_folder ? no_folder.message() : std::strerror(errno));
-  ::close(descriptor);
-  Connection copy(name.path(), Access::kReadWrite, connection.busy_timeout_ms());
-  SQLite::Backup(copy.database(), connection.database()).executeStep();
-  copy.text("PRAGMA journal_mode = DELETE");  // the original may have a log, whose content the
-                                              // copy holds
-  migrate(copy);
-}
-
 }  // namespace
 
 ForeignFile::ForeignFile(Connection& own, const fs::path& file, const ForeignUse& use) : own_(own) {
   const Foreign foreign{.file = file, .use = use};
   refuse_other_than_files(file);
   try {
-    const std::unique_ptr<Connection> theirs = open_for_reading(file, own.busy_timeout_ms());
+    std::unique_ptr<Connection> theirs = open_for_reading(file, own.busy_timeout_ms());
+    if (is_before_release(*theirs)) {
+      if (const std::string wrong = convert_before_release(*theirs, copy_); !wrong.empty())
+        foreign.refuse(wrong);
+      theirs = open_for_reading(copy_.path(), own.busy_timeout_ms());
+    }
     const LimitedLength limited(*theirs);
     check_identity(*theirs, foreign);
     check_content(*theirs, foreign);
-    const bool older = theirs->integer("PRAGMA user_version") < newest_schema_version();
-    if (older) copy_to_temporary(*theirs, copy_);
-    own_.attach(older ? fs::path(copy_.path()) : file, theirs->access(), "theirs");
+    own_.attach(theirs->path(), theirs->access(), "theirs");
   } catch (const SQLite::Exception& failure) {
     if (failure.getErrorCode() == SQLITE_NOTADB) foreign.refuse(use.no_database);
     if (means_damage(failure)) foreign.refuse(fmt::format("is damaged ({})", failure.what()));

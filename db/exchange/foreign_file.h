@@ -20,8 +20,8 @@ inline constexpr ForeignUse kImported = {
         "`rooftile web` writes",
     .outcome = "nothing of it was imported"};
 /// Attaches such a file to a connection as the schema `theirs` until the end of the scope. The file
-/// itself is only read; one of an older version is attached as a migrated copy in the temporary
-/// folder. What is attached is complete and sound, has exactly the schema of its version, and all
+/// itself is only read; of one of before 0.1.0 a converted copy in the temporary folder is
+/// attached. What is attached is complete and sound, has exactly the schema of a new file, and all
 /// its references have a target. The constructor throws kIo for a missing file, and kDatabase for a
 /// file of another program or a newer Rooftile and for one that is damaged or altered; the message
 /// names the file and the defect.
@@ -36,7 +36,7 @@ class ForeignFile {
 
  private:
   Connection& own_;
-  TemporaryName copy_;  // empty: the file itself is attached
+  TemporaryName copy_;  // of a file of before 0.1.0; else empty
 };
 
 /// Refuses, as an import does, a file with an altered schema, damage or values that no Rooftile

@@ -24,9 +24,8 @@ constexpr Suspicion kSuspicions[] = {
      "settings or statistics that are not JSON"},
     {"SELECT 1 FROM theirs.calibrations WHERE NOT is_time(created_at) LIMIT 1",
      "a calibration with an invalid time"},
-    {"SELECT 1 FROM theirs.calibrations WHERE key IS NULL OR key GLOB '*[^0-9A-Za-z ._:-]*' LIMIT "
-     "1",
-     "a calibration without a key"},
+    {"SELECT 1 FROM theirs.calibrations WHERE key GLOB '*[^0-9A-Za-z ._:-]*' LIMIT 1",
+     "a calibration with an invalid key"},
     {"SELECT 1 FROM theirs.compiler_facts WHERE NOT is_time(created_at) LIMIT 1",
      "compiler facts with an invalid time"},
     {"SELECT 1 FROM theirs.winners WHERE NOT is_time(created_at) UNION ALL "

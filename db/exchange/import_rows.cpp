@@ -210,7 +210,8 @@ class Import {
       const RowId id = theirs.integer();
       const std::string key = theirs.text();
       const RowId device = theirs.integer(), origin = theirs.integer();
-      if (!is_plain(key, kLongestKey)) refuse(fmt::format("a run (row {}) without a key", id));
+      if (!is_plain(key, kLongestKey))
+        refuse(fmt::format("a run (row {}) with an invalid key", id));
       Sql known(connection_,
                 "SELECT id, origin_id IS ? AND device_id = ?, (SELECT count(*) FROM main.samples"
                 " WHERE run_id = runs.id) FROM main.runs AS runs WHERE key = ?");

@@ -10,11 +10,10 @@
 #include <system_error>
 
 #include "core/error.h"
-#include "db/migrations/schema.h"
 #include "db/open/folder_lock.h"
-#include "db/open/older_file.h"
 #include "db/open/prepare_place.h"
 #include "db/open/set_aside.h"
+#include "db/schema/schema.h"
 #include "db/sqlite/sidecars.h"
 
 namespace rooftile {
@@ -109,20 +108,47 @@ void check_size(Connection& connection, std::string_view named) {
                   named);
 }
 
+/// Throws kDatabase for a file of another program and for one of another version of Rooftile.
+void refuse_unusable(const FileIdentity& identity, const std::string& file,
+                     std::string_view named) {
+  if (identity.owner == Owner::kOtherProgram)
+    fail(ErrorCode::kDatabase,
+         "{} is a SQLite database of another program (application id {}); it was left as it is: "
+         "name another file{}",
+         file, identity.application_id, named);
+  if (identity.owner == Owner::kBeforeRelease) {
+    const bool last = identity.schema_version == kLastVersionBeforeRelease;
+    fail(ErrorCode::kDatabase,
+         "{} is a tuning database of before Rooftile 0.1.0 (schema version {}); it was left as it "
+         "is: {}, or name another file{}",
+         file, identity.schema_version,
+         last ? fmt::format("`rooftile --db '{0}' db import '{0}'` keeps it under another name and "
+                            "brings its data into a new one",
+                            file)
+              : fmt::format("only version {} can be imported; move it away and tune anew",
+                            kLastVersionBeforeRelease),
+         named);
+  }
+  if (identity.owner == Owner::kRooftile && identity.schema_version > kSchemaVersion)
+    fail(ErrorCode::kDatabase,
+         "{} has schema version {}, but this Rooftile knows versions up to {}; it was left as it "
+         "is: update Rooftile, or name another file{}",
+         file, identity.schema_version, kSchemaVersion, named);
+}
+
 /// Throws Damaged, and Error for files that are refused.
-FileIdentity inspect(Connection& connection, const StoreOptions& options) {
+void inspect(Connection& connection, const StoreOptions& options) {
   try {
     const FileIdentity identity = identify(connection);
     // Again: this was the first read, with which SQLite has opened the files beside the database.
     refuse_strange_sidecars(connection.path());
-    refuse_unusable(identity, connection, options.named);
+    refuse_unusable(identity, connection.path().string(), options.named);
     check_size(connection, options.named);
     if (identity.owner == Owner::kRooftile) {
       if (identity.schema_version < 1)
         throw Damaged{fmt::format("its schema version is {}", identity.schema_version)};
       check_content(connection, options.check);
     }
-    return identity;
   } catch (const SQLite::Exception& error) {
     if (means_damage(error)) throw_damaged(connection, error.what(), options.named);
     throw;
@@ -163,7 +189,7 @@ void set_up(Connection& connection) {
 OpenedFile open_read_write(const fs::path& path, const StoreOptions& options) {
   auto connection = std::make_unique<Connection>(path, Access::kReadWrite, options.busy_timeout_ms);
   LogUntouched log_untouched(*connection);
-  const FileIdentity identity = inspect(*connection, options);
+  inspect(*connection, options);
   log_untouched.release();
   // SQLite opens a file that it may not write for reading, without an error.
   if (sqlite3_db_readonly(connection->database().getHandle(), "main") == 1)
@@ -171,32 +197,16 @@ OpenedFile open_read_write(const fs::path& path, const StoreOptions& options) {
          path.string(), options.named);
   use_write_ahead_log(*connection, options.named);
   set_up(*connection);
-  if (identity.schema_version < newest_schema_version()) migrate(*connection);
-  return {.connection = std::move(connection), .note = {}, .older = {}};
-}
-
-std::unique_ptr<Connection> migrated_copy_of_sound(Connection& file, std::string_view named) try {
-  return migrated_copy(file, named);
-} catch (const SQLite::Exception& error) {
-  if (means_damage(error)) throw Damaged{error.what()};
-  throw;
+  create_schema(*connection);
+  return {.connection = std::move(connection), .note = {}};
 }
 
 OpenedFile open_read_only(const fs::path& path, Access access, const StoreOptions& options) {
   auto connection = std::make_unique<Connection>(path, access, options.busy_timeout_ms);
   LogUntouched log_untouched(*connection);
-  const FileIdentity identity = inspect(*connection, options);
-  std::optional<OlderFile> older;
-  if (identity.schema_version < newest_schema_version()) {
-    const std::int64_t page_bytes = connection->integer("PRAGMA page_size");
-    older = {.schema_version = static_cast<int>(identity.schema_version),
-             .access = access,
-             .file_bytes = connection->integer("PRAGMA page_count") * page_bytes,
-             .free_bytes = connection->integer("PRAGMA freelist_count") * page_bytes};
-    connection = migrated_copy_of_sound(*connection, options.named);
-  }
+  inspect(*connection, options);
   connection->database().exec("PRAGMA query_only = ON");
-  return {.connection = std::move(connection), .note = {}, .older = older};
+  return {.connection = std::move(connection), .note = {}};
 }
 
 OpenedFile open_once(const fs::path& path, const StoreOptions& options) {
@@ -270,8 +280,8 @@ OpenedFile open_file(const fs::path& path, const StoreOptions& options) {
                "{} is damaged repeatedly ({}); check the disk and look with `rooftile db check`, "
                "then restore a copy or move it away, or name another file{}",
                path.string(), damage.why, options.named);
-        const fs::path aside =
-            set_aside(path, options.busy_timeout_ms, [&] { return is_damaged(path, options); });
+        const fs::path aside = set_aside(path, "damaged", options.busy_timeout_ms,
+                                         [&] { return is_damaged(path, options); });
         if (!aside.empty())
           note = fmt::format("{} was damaged ({}); it is kept as {}, and a new one was started",
                              path.string(), damage.why, aside.string());

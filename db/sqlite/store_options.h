@@ -7,11 +7,9 @@
 namespace rooftile {
 
 enum class OpenMode : std::uint8_t {
-  // Creates the file, and the folders of own_database_path(), where they are missing, and migrates
-  // an older schema.
+  // Creates the file, and the folders of own_database_path(), where they are missing.
   kReadWrite,
-  // Never writes; a missing file is the error kDatabase. A file with an older schema of up to
-  // 64 MiB is read as a migrated copy in memory, which later writes to the file do not change.
+  // Never writes; a missing file is the error kDatabase.
   kReadOnly,
 };
 

@@ -14,7 +14,7 @@ namespace rooftile {
 
 namespace {
 
-// The names in the CHECKs of db/migrations, indexed by the enumerator.
+// The names in the CHECKs of db/schema/tables.sql, indexed by the enumerator.
 constexpr std::array<std::string_view, 6> kSampleStatusNames = {
     "measured", "compile failed", "launch failed", "wrong result", "timed out", "crashed"};
 constexpr std::array<std::string_view, 3> kSamplePurposeNames = {"search", "refresh", "portfolio"};

@@ -17,14 +17,10 @@ CertificationRecord::CertificationRecord(const std::filesystem::path& database,
   try {
     const StoreOptions reading = {.mode = OpenMode::kReadOnly,
                                   .busy_timeout_ms = kDatabasePatienceMs};
-    if (Store(database, reading).older()) return;
-    store_.emplace(database, StoreOptions{.busy_timeout_ms = kDatabasePatienceMs});
-    const std::optional<RowId> device = store_->find_device(profile);
-    if (!device) {
-      store_.reset();
-      return;
-    }
+    const std::optional<RowId> device = Store(database, reading).find_device(profile);
+    if (!device) return;
     device_ = *device;
+    store_.emplace(database, StoreOptions{.busy_timeout_ms = kDatabasePatienceMs});
     candidate_ = store_->candidate_id(candidate);
     // A process that dies while the kernel runs leaves this entry: then no process tries it again
     // before the tuner has (tuner/worker/settle_journal.h).

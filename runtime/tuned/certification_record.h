@@ -15,8 +15,8 @@ namespace rooftile {
 /// Where the database fails nothing is kept, and the next process certifies the kernel again.
 class CertificationRecord {
  public:
-  /// Nothing is kept where the database is missing, does not know the device, is of an older
-  /// schema, or cannot be written: a program of that version would be shut out if it were migrated.
+  /// Nothing is kept where the database is missing, does not know the device, or cannot be used or
+  /// written.
   CertificationRecord(const std::filesystem::path& database, const DeviceProfile& profile,
                       const CandidateRecord& candidate);
   ~CertificationRecord();

@@ -161,9 +161,7 @@ TunedData load_tuned_data(const std::filesystem::path& database, const std::stri
   std::vector<TunedKernel> best_kernels = found.take_kernels();
   if (best != nullptr) known = best;
   if (known != nullptr) {
-    // Counting would migrate an older file, which would lock out programs of that version.
-    if (!store.older() && ::access(store.path().c_str(), W_OK) == 0)
-      data.counted_device = known->profile;
+    if (::access(store.path().c_str(), W_OK) == 0) data.counted_device = known->profile;
     data.calibration = reader.calibration(*known);
   }
   if (best == nullptr) {

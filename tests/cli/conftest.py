@@ -4,6 +4,7 @@ import pathlib
 import re
 import shutil
 import signal
+import sqlite3
 import subprocess
 import sys
 
@@ -26,6 +27,15 @@ def architecture(program):
 
 needs_native_python = pytest.mark.skipif(architecture(PROGRAM) != architecture(sys.executable),
                                          reason="Python is of another architecture than the libraries that it would load")
+
+
+def new_database(path):
+    """Makes an empty database with SQLite itself, and opens it."""
+    connection = sqlite3.connect(path)
+    connection.execute("PRAGMA synchronous = OFF")  # Each of some hundred statements would wait for the disk.
+    for file in ("tables.sql", "views.sql"):
+        connection.executescript((SOURCE / "db/schema" / file).read_text())
+    return connection
 
 
 class Rooftile:

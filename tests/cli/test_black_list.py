@@ -1,23 +1,14 @@
 """`rooftile db black-list` shows blocked kernels with their reasons, and clears them for one device or for all."""
-import sqlite3
-
 import pytest
 
-from conftest import SOURCE
-
-APPLICATION_ID = 0x5266746C  # as docs/database.md defines it
+from conftest import new_database
 
 
 @pytest.fixture
 def black_listed(rooftile):
     """Two devices with one blocked kernel each, and one unverified kernel."""
-    migrations = sorted((SOURCE / "db" / "migrations").glob("*.sql"))
-    with sqlite3.connect(rooftile.database) as database:
+    with new_database(rooftile.database) as database:
         database.execute("PRAGMA journal_mode = WAL")
-        for migration in migrations:
-            database.executescript(migration.read_text())
-        database.execute(f"PRAGMA application_id = {APPLICATION_ID}")
-        database.execute(f"PRAGMA user_version = {len(migrations)}")
         for device, name in ((1, "llvmpipe (LLVM 15)"), (2, "Big GPU")):
             database.execute(
                 "INSERT INTO devices (id, device_uuid, vendor_id, product_id, driver_id, driver_version,"

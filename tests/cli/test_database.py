@@ -9,7 +9,7 @@ import tempfile
 
 import numpy as np
 import pytest
-from conftest import SOURCE, Rooftile
+from conftest import Rooftile, new_database
 
 # Runs a command as the user nobody, because root may write everywhere.
 NOBODY = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]
@@ -89,17 +89,6 @@ def sql(rooftile, statement, database=None):
         return row[0]
     finally:
         connection.close()
-
-
-def new_database(path, version=None):
-    """Opens an empty database with the schema of that version (default: the newest)."""
-    connection = sqlite3.connect(path)
-    connection.execute("PRAGMA synchronous = OFF")  # Each of some hundred statements would wait for the disk.
-    migrations = sorted((SOURCE / "db/migrations").glob("*.sql"))[:version]
-    for migration in migrations:
-        connection.executescript(migration.read_text())
-    connection.executescript(f"PRAGMA application_id = {0x5266746c}; PRAGMA user_version = {len(migrations)};")
-    return connection
 
 
 @pytest.fixture
@@ -203,31 +192,6 @@ def test_a_newer_file_is_refused_and_left_alone(machine, command):
     before = machine.database.read_bytes()
     machine.refuses(*command, says=f"version {version + 1}.*up to {version}.*update Rooftile")
     assert machine.database.read_bytes() == before
-
-
-def write_older(newest, path, version):
-    """A database of an older version, with the rows that its schema can hold."""
-    connection = new_database(path, version)
-    connection.execute("ATTACH ? AS newest", [str(newest)])
-    tables = "SELECT name FROM main.sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite%'"
-    for (table,) in connection.execute(tables).fetchall():
-        columns = ", ".join(row[1] for row in connection.execute(f"PRAGMA main.table_info({table})"))
-        connection.execute(f"DELETE FROM main.{table}")
-        connection.execute(f"INSERT INTO main.{table} ({columns}) SELECT {columns} FROM newest.{table}")
-    connection.commit()
-    connection.close()
-
-
-@pytest.mark.parametrize("command, shows", [
-    (["devices"], r"\w"), (["report"], "A GPU"), (["db", "stats"], "A GPU"), (["db", "check"], "sound, schema 6, "),
-    (["db", "black-list"], "A GPU"), (["db", "export", "x.db"], "2 devices"), (["query", "SELECT name FROM devices"], "A GPU")])
-def test_an_older_file_is_read_and_left_alone(machine, command, shows):
-    machine.database.rename(machine.folder / "newest.db")
-    write_older(machine.folder / "newest.db", machine.database, 6)
-    before = machine.database.read_bytes()
-    assert re.search(shows, machine.run(*command).stdout)
-    assert machine.database.read_bytes() == before
-    assert sql(machine, "PRAGMA user_version") == 6
 
 
 def test_a_newer_file_is_not_imported(machine):

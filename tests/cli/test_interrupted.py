@@ -20,7 +20,7 @@ def large_file(tmp_path_factory):
     path = tmp_path_factory.mktemp("large") / "large.db"
     subprocess.run([os.environ["ROOFTILE_WRITE_DATABASE"], path, "fast"], check=True)
     with sqlite3.connect(path) as base:
-        base.execute("INSERT INTO runs (device_id, generator_version, settings) SELECT id, '1', '{}' FROM devices")
+        base.execute("INSERT INTO runs (device_id, generator_version, settings, key) SELECT id, '1', '{}', id FROM devices")
         base.execute(f"""WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < {SAMPLES})
             INSERT INTO samples (run_id, candidate_id, problem_id, status, measurements, kernel_ns, kernel_mad_ns, kernel_low_ns,
                                  kernel_high_ns, pack_ns, compile_ns, detail)

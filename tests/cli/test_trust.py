@@ -10,8 +10,8 @@ import tempfile
 
 import numpy as np
 import pytest
-from conftest import PROGRAM
-from test_database import NOBODY, machine, new_database, sql  # noqa: F401  (a fixture)
+from conftest import PROGRAM, new_database
+from test_database import NOBODY, machine, sql  # noqa: F401  (a fixture)
 
 as_root = pytest.mark.skipif(os.geteuid() != 0, reason="needs another user's rights")
 

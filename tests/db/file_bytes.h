@@ -22,7 +22,7 @@ inline void write_file(const std::filesystem::path& path, const std::string& byt
 
 /// A tuning database that contains only the marks of SQLite and Rooftile, followed by a text.
 inline std::string damaged_database(const std::string& text) {
-  return std::string("SQLite format 3") + std::string(53, '\0') + "Rftl" + text;
+  return std::string("SQLite format 3") + std::string(53, '\0') + "Roof" + text;
 }
 
 /// Hashes of all files in a folder, by name. SQLite's shared memory and empty logs are left out,

@@ -1,7 +1,7 @@
 // Statistics, checks and compaction of the file.
 #include <gmock/gmock.h>
 
-#include "db/migrations/schema.h"
+#include "db/schema/schema.h"
 #include "db/sqlite/connection.h"
 #include "filled_store.h"
 
@@ -69,14 +69,6 @@ TEST_F(StoreTest, CheckNamesWhatIsWrong) {
   EXPECT_THAT(store.check(),
               ElementsAre("index samples_of_run is missing", "view best_kernels was altered",
                           "table stray is not part of the schema"));
-}
-
-TEST_F(StoreTest, SchemaOfAMigratedFileIsThatOfANewOne) {
-  Connection connection(file(), Access::kReadWrite, 1000);
-  for (int version = 1; version <= newest_schema_version(); ++version) {
-    migrate(connection, version);
-    EXPECT_THAT(compare_schema(connection), IsEmpty()) << version;
-  }
 }
 
 }  // namespace

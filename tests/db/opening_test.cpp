@@ -6,8 +6,8 @@
 #include <sys/stat.h>
 
 #include "child_process.h"
-#include "db/migrations/schema.h"
 #include "db/open/database_path.h"
+#include "db/schema/schema.h"
 #include "file_bytes.h"
 #include "store_fixture.h"
 
@@ -113,7 +113,7 @@ TEST_F(OpeningTest, EmptyFileIsANewOne) {
   write_file(file(), "");
   Store store(file());
   EXPECT_EQ(store.note(), "");
-  EXPECT_EQ(store.schema_version(), newest_schema_version());
+  EXPECT_EQ(store.schema_version(), kSchemaVersion);
 }
 
 TEST_F(OpeningTest, OpeningAnUpToDateFileChangesNothing) {
@@ -154,7 +154,7 @@ TEST_F(OpeningTest, LogOfAnotherProgramIsNotWrittenBack) {
 TEST_F(OpeningTest, NewerFileIsRefused) {
   fill(file());
   SQLite::Database(file().string(), SQLite::OPEN_READWRITE).exec("PRAGMA user_version = 99");
-  expect_refused({"99", std::to_string(newest_schema_version()), "update Rooftile"});
+  expect_refused({"99", std::to_string(kSchemaVersion), "update Rooftile"});
 }
 
 TEST_F(OpeningTest, NewerFileIsRefusedThoughItsSchemaIsBeyondThisSqlite) {
@@ -167,50 +167,28 @@ TEST_F(OpeningTest, NewerFileIsRefusedThoughItsSchemaIsBeyondThisSqlite) {
   expect_refused({"99", "update Rooftile"});
 }
 
-// Files with older schemas.
-
-TEST_F(OpeningTest, OlderFileIsMigratedWithItsRows) {
-  {
-    Connection connection(file(), Access::kReadWrite, 1000);
-    migrate(connection, 1);
-    connection.database().exec("INSERT INTO calibrations (device_id) VALUES (7)");
-  }
-  {
-    Store store(file());
-    EXPECT_EQ(store.note(), "");
-    EXPECT_EQ(store.schema_version(), newest_schema_version());
-    EXPECT_THAT(store.query("SELECT * FROM calibrations").rows, SizeIs(1));
-    EXPECT_THAT(store.query("SELECT * FROM best_kernels").rows, IsEmpty());
-  }
-  Store store(file(), OpenMode::kReadOnly);
+TEST_F(OpeningTest, FileOfBeforeTheFirstReleaseIsLeftAlone) {
+  fill(file());
+  const auto label = [&](int version) {
+    SQLite::Database(file().string(), SQLite::OPEN_READWRITE)
+        .exec(fmt::format("PRAGMA application_id = {}; PRAGMA user_version = {}", kIdBeforeRelease,
+                          version));
+  };
+  label(12);
+  expect_refused({"before Rooftile 0.1.0",
+                  fmt::format("`rooftile --db '{0}' db import '{0}'`", file().string())});
+  label(11);
+  expect_refused({"before Rooftile 0.1.0", "version 11", "only version 12", "tune anew"});
 }
 
-TEST_F(OpeningTest, FileFromBeforeTheCompilerFactsGetsThem) {
-  {
-    Connection connection(file(), Access::kReadWrite, 1000);
-    migrate(connection, 2);
-    connection.database().exec(
-        "INSERT INTO candidates (id, hash, signature, family, parameters, variant)"
-        " VALUES (5, 'abc', 'f32.nn', 'naive', '{}', 'x')");
-  }
-  Store store(file());
-  const RowId device = store.device_id(example_device());
-  EXPECT_EQ(store.compiler_facts(device, 5), std::nullopt);
-  store.put_compiler_facts(device, 5, {.facts = {.registers = 64}});
-  EXPECT_EQ(store.compiler_facts(device, 5)->facts.registers, 64);
-}
-
-TEST_F(OpeningTest, FailedMigrationLeavesTheOldVersion) {
-  {
-    Connection connection(file(), Access::kReadWrite, 1000);
-    migrate(connection, 1);
-    // This table has the name of the view that is created last.
-    connection.database().exec("CREATE TABLE rejected_kernels (x)");
-  }
-  EXPECT_EQ(error_of([&] { Store store(file()); }).code(), ErrorCode::kDatabase);
+TEST_F(OpeningTest, ASchemaThatCannotBeCreatedLeavesTheFileEmpty) {
+  constexpr int kPages = 20;  // Half of the schema's.
+  SQLite::Database(file().string(), SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE);
   Connection connection(file(), Access::kReadWrite, 1000);
-  EXPECT_EQ(connection.integer("PRAGMA user_version"), 1);
-  EXPECT_EQ(connection.integer("SELECT count(*) FROM sqlite_schema WHERE type = 'view'"), 0);
+  connection.database().exec(fmt::format("PRAGMA max_page_count = {}", kPages));
+  EXPECT_THROW(create_schema(connection), SQLite::Exception);
+  EXPECT_EQ(connection.integer("PRAGMA user_version"), 0);
+  EXPECT_EQ(connection.integer("SELECT count(*) FROM sqlite_schema"), 0);
 }
 
 }  // namespace

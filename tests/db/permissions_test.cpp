@@ -5,7 +5,6 @@
 #include "child_process.h"
 #include "file_bytes.h"
 #include "filled_store.h"
-#include "older_database.h"
 
 namespace rooftile {
 namespace {
@@ -61,25 +60,6 @@ TEST_F(PermissionsTest, ReadOnlyFolderCanBeReadFromAndNotWrittenTo) {
               Store store(file(), OpenMode::kReadOnly);
               EXPECT_THAT(store.devices(), SizeIs(1));
               EXPECT_THAT(store.query("SELECT * FROM devices").rows, SizeIs(1));
-              fs::permissions(folder_.path(), fs::perms::owner_all);
-            }).wait(),
-            0);
-}
-
-TEST_F(PermissionsTest, OlderFileInAReadOnlyFolderCanBeRead) {
-  {
-    Store store(folder_ / "newest.db");
-    fill_store(store);
-  }
-  write_older(folder_ / "newest.db", file(), 6);
-  EXPECT_EQ(ChildProcess([&] {
-              give_up_root(folder_.path());
-              fs::permissions(folder_.path(), fs::perms::owner_read | fs::perms::owner_exec);
-              const Store store(file(), OpenMode::kReadOnly);
-              EXPECT_TRUE(store.older());
-              EXPECT_THAT(store.devices(), SizeIs(1));
-              EXPECT_THAT(store.query("SELECT * FROM devices").rows, SizeIs(1));
-              EXPECT_THAT(store.check(), IsEmpty());
               fs::permissions(folder_.path(), fs::perms::owner_all);
             }).wait(),
             0);

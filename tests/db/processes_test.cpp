@@ -10,7 +10,7 @@
 #include <set>
 
 #include "child_process.h"
-#include "db/migrations/schema.h"
+#include "db/schema/schema.h"
 #include "db/sqlite/database_locked.h"
 #include "file_bytes.h"
 #include "store_fixture.h"
@@ -68,23 +68,6 @@ TEST_F(ProcessesTest, CreatingManyFilesAtOnceFailsForNoProcess) {
   run_at_once(kProcesses, [&](int) {
     for (int i = 0; i < kFiles; ++i) Store(folder_ / fmt::format("{}.db", i)).schema_version();
   });
-}
-
-TEST_F(ProcessesTest, MigratingAnOldFileAtOnceWorksForAll) {
-  for (int round = 0; round < 8; ++round) {
-    remove_database();
-    ChildProcess([&] {
-      Connection connection(file(), Access::kReadWrite, 1000);
-      migrate(connection, 1);
-    }).wait();
-    run_at_once(kProcesses, [&](int index) {
-      Store store(file());
-      EXPECT_EQ(store.schema_version(), newest_schema_version());
-      store.candidate_id(example_candidate(fmt::format("hash{}", index)));
-    });
-    EXPECT_EQ(rows("candidates"), kProcesses);
-    EXPECT_THAT(Store(file()).check(), IsEmpty());
-  }
 }
 
 TEST_F(ProcessesTest, DamageFoundByAllIsSetAsideOnce) {

@@ -1,7 +1,7 @@
 // Everything that is stored can be read, from the same Store and from one that is opened later.
 #include <gmock/gmock.h>
 
-#include "db/migrations/schema.h"
+#include "db/schema/schema.h"
 #include "store_fixture.h"
 
 namespace rooftile {
@@ -28,11 +28,11 @@ bool same(const SampleRecord& a, const SampleRecord& b) {
 
 TEST_F(StoreTest, ANewFileHasTheNewestSchemaAndNoWarning) {
   Store store(file());
-  EXPECT_EQ(store.schema_version(), newest_schema_version());
+  EXPECT_EQ(store.schema_version(), kSchemaVersion);
   EXPECT_EQ(store.note(), "");
   EXPECT_EQ(store.path(), std::filesystem::canonical(file()));
   EXPECT_THAT(store.check(), IsEmpty());
-  EXPECT_EQ(store.query("PRAGMA application_id").rows.at(0).at(0), std::to_string(0x5266746c));
+  EXPECT_EQ(store.query("PRAGMA application_id").rows.at(0).at(0), std::to_string(0x526f6f66));
 }
 
 TEST_F(StoreTest, DeviceIsFoundByItsIdentityAndItsTextsFollowTheDriver) {

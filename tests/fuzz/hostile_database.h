@@ -19,7 +19,6 @@
 #include "report/report.h"
 #include "tests/db/file_bytes.h"
 #include "tests/db/filled_store.h"
-#include "tests/db/older_database.h"
 #include "tests/fuzz/fuzz.h"
 #include "tests/fuzz/sqlite_settings.h"
 #include "tuner/problems/logged_problems.h"
@@ -58,23 +57,19 @@ struct Column {
   std::vector<std::string> key;
 };
 
-/// A file that the tuner of a version of the schema wrote, and its columns.
+/// A file that the tuner wrote, and its columns.
 struct Base {
   ScratchFolder folder;
   std::string bytes;
   std::vector<Column> columns;
 
-  explicit Base(int schema_version) {
-    const fs::path newest = folder / "newest.db", file = folder / "base.db";
+  Base() {
+    const fs::path file = folder / "base.db";
     {
-      Store store(newest);
+      Store store(file);
       fill_store(store);
       store.vacuum();
     }
-    if (schema_version == newest_schema_version())
-      fs::rename(newest, file);
-    else
-      write_older(newest, file, schema_version);
     {
       SQLite::Database database(file.string(), SQLite::OPEN_READWRITE);
       database.exec("PRAGMA journal_mode = DELETE");

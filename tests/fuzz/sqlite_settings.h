@@ -1,5 +1,5 @@
 // Settings of SQLite for the targets that open thousands of databases: no locks, and memory that
-// costs less than AddressSanitizer's, which is half of the time of opening and migrating.
+// costs less than AddressSanitizer's, which is half of the time of opening.
 #pragma once
 
 #include <sqlite3.h>

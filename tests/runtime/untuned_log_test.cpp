@@ -21,7 +21,6 @@
 #include "runtime/dispatch/context.h"
 #include "runtime/model/calibration.h"
 #include "tests/db/file_bytes.h"
-#include "tests/db/older_database.h"
 #include "tests/support/forked_threads.h"
 #include "tests/support/product.h"
 #include "tests/support/scratch.h"
@@ -104,36 +103,6 @@ TEST_F(UntunedLogTest, CallsReachTheFileWhenTheContextIsClosed) {
       << "the leading dimensions of the caller were stored";
   EXPECT_EQ(found[0].calls, 3);
   EXPECT_EQ(found[1].calls, 1);
-}
-
-TEST_F(UntunedLogTest, AFileOfAnOlderVersionIsReadAndNotWritten) {
-  constexpr int kOlder = 6;
-  tune();
-  std::filesystem::rename(file(), folder_ / "newest.db");
-  write_older(folder_ / "newest.db", file(), kOlder);
-  const auto before = contents(folder_.path());
-  {
-    Context context = this->context();
-    EXPECT_EQ(context.note(), "");
-    Product product(padded_problem(65, 70, 100, Transpose::kNo, Transpose::kNo));
-    context.gemm({.problem = product.problem,
-                  .a = product.a.data(),
-                  .b = product.b.data(),
-                  .c = product.c.data(),
-                  .tier = TierChoice::kDevice});
-    product.expect_right();
-    multiply(context, 130, 260, 200);
-    context.write_counts();
-  }
-  std::filesystem::remove_all(folder_ / "cache");
-  EXPECT_EQ(contents(folder_.path()), before)
-      << "a database that older versions still use was changed";
-  { const Store migrated(file()); }
-  {
-    Context context = this->context();
-    multiply(context, 130, 260, 200);
-  }
-  EXPECT_THAT(logged(), SizeIs(1));
 }
 
 TEST_F(UntunedLogTest, TunedAndSmallProblemsAreNotCounted) {

@@ -1,25 +1,29 @@
-// The schema of a file: which program owns the file, how old its schema is, how it is migrated, and
-// what is wrong with it. Internal to db/.
+// The schema of a file: which program owns the file, how the schema is created, and what is wrong
+// with it. Internal to db/.
 #pragma once
 
 #include <cstdint>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "db/sqlite/connection.h"
 
 namespace rooftile {
 
-/// "Rftl" in SQLite's header, by which file(1) and Rooftile distinguish a tuning database from
+/// "Roof" in SQLite's header, by which file(1) and Rooftile distinguish a tuning database from
 /// other SQLite files.
-inline constexpr std::int64_t kApplicationId = 0x5266746c;
+inline constexpr std::int64_t kApplicationId = 0x526f6f66;
+/// "Rftl", that of files of before 0.1.0, whose schema is another one.
+inline constexpr std::int64_t kIdBeforeRelease = 0x5266746c;
+inline constexpr std::int64_t kLastVersionBeforeRelease = 12;
 
-int newest_schema_version();
+/// PRAGMA user_version of tables.sql and views.sql.
+inline constexpr int kSchemaVersion = 1;
 
 enum class Owner : std::uint8_t {
   kNone,  // new or empty: it may become a tuning database
   kRooftile,
+  kBeforeRelease,  // kIdBeforeRelease
   kOtherProgram
 };
 struct FileIdentity {
@@ -32,14 +36,9 @@ struct FileIdentity {
 /// damage (means_damage()).
 FileIdentity identify(Connection& connection);
 
-/// Throws kDatabase for a file of another program and for one of a newer Rooftile. Changes nothing.
-/// named: as in StoreOptions.
-void refuse_unusable(const FileIdentity& identity, const Connection& connection,
-                     std::string_view named);
-
-/// Applies the missing migrations, each in a transaction of its own. Several processes may do so at
+/// Creates the schema where a file has none, in one transaction. Several processes may do so at
 /// once.
-void migrate(Connection& connection, int target_version = newest_schema_version());
+void create_schema(Connection& connection);
 
 /// All defects that SQLite and Rooftile can find, one line each. Reads the whole file.
 std::vector<std::string> find_damage(Connection& connection);
@@ -47,8 +46,8 @@ std::vector<std::string> find_damage(Connection& connection);
 /// each. SQLite leaves CHECKs out where it may only read, so they are evaluated on a temporary
 /// copy, which goes to the disk where it is large. Throws SQLite::Exception.
 std::vector<std::string> find_broken_rules(Connection& connection);
-/// Tables, views and indices that are missing, altered or unknown, compared with a new schema of
-/// the same version.
+/// Tables, views and indices that are missing, altered or unknown, compared with those of a new
+/// file.
 std::vector<std::string> compare_schema(Connection& connection);
 
 }  // namespace rooftile

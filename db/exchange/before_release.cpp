@@ -1,0 +1,85 @@
+#include "db/exchange/before_release.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <system_error>
+#include <vector>
+
+#include "core/error.h"
+#include "db/exchange/foreign_file.h"
+#include "db/schema/schema.h"
+
+namespace rooftile {
+namespace {
+
+/// Columns of a new database that the old file does not have as values of a table: a view, a
+/// virtual table or a generated column would run SQL of the file's author.
+constexpr const char* kMissing =
+    "SELECT t.name || '.' || c.name FROM pragma_table_list AS t, pragma_table_info(t.name) AS c"
+    " WHERE t.schema = 'main' AND t.type = 'table' AND t.name NOT LIKE 'sqlite\\_%' ESCAPE '\\'"
+    " AND NOT EXISTS (SELECT 1 FROM pragma_table_list AS o, pragma_table_xinfo(o.name, 'old') AS x"
+    "  WHERE o.schema = 'old' AND o.type = 'table' AND o.name = t.name"
+    "  AND x.name = c.name AND x.hidden = 0)";
+
+/// What copies each table. An index is not read, because it may hold expressions.
+std::vector<std::string> copies(Connection& connection) {
+  std::vector<std::string> statements;
+  SQLite::Statement tables(
+      connection.database(),
+      "SELECT t.name, group_concat(c.name) FROM main.sqlite_schema AS t, pragma_table_info(t.name)"
+      " AS c WHERE t.type = 'table' AND t.name NOT LIKE 'sqlite\\_%' ESCAPE '\\' GROUP BY t.name");
+  while (tables.executeStep()) {
+    const std::string table = tables.getColumn(0), columns = tables.getColumn(1);
+    statements.push_back(fmt::format("DELETE FROM main.{}", table));  // its own row of origins
+    statements.push_back(fmt::format(
+        "INSERT INTO main.{0} ({1}) SELECT {1} FROM old.{0} NOT INDEXED", table, columns));
+  }
+  return statements;
+}
+
+}  // namespace
+
+bool is_before_release(Connection& file) { return identify(file).owner == Owner::kBeforeRelease; }
+
+std::string convert_before_release(const Connection& file, TemporaryName& copy) {
+  std::error_code no_folder;
+  const std::filesystem::path folder = std::filesystem::temp_directory_path(no_folder);
+  const int descriptor =
+      no_folder ? -1 : copy.make_file((folder / "rooftile-import-XXXXXX").string());
+  if (descriptor < 0)
+    fail(ErrorCode::kIo,
+         "cannot make a temporary file: {}; set TMPDIR to a folder that can be written",
+         no_folder ? no_folder.message() : std::strerror(errno));
+  ::close(descriptor);
+
+  Connection fresh(copy.path(), Access::kReadWrite, file.busy_timeout_ms());
+  const LimitedLength limited(fresh);
+  fresh.database().exec("PRAGMA synchronous = OFF; PRAGMA foreign_keys = ON");
+  create_schema(fresh);
+  fresh.attach(file.path(), file.access(), "old");
+  const std::int64_t version = fresh.integer("PRAGMA old.user_version");
+  if (version != kLastVersionBeforeRelease)
+    return fmt::format(
+        "is of before Rooftile 0.1.0 and has schema version {}, of which only the last, {}, is "
+        "read",
+        version, kLastVersionBeforeRelease);
+  if (SQLite::Statement missing(fresh.database(), kMissing); missing.executeStep())
+    return fmt::format("is no tuning database as Rooftile made it before 0.1.0 ({} is missing)",
+                       missing.getColumn(0).getString());
+  try {
+    Atomically atomically(fresh);
+    fresh.database().exec("PRAGMA defer_foreign_keys = ON");
+    for (const std::string& sql : copies(fresh)) fresh.database().exec(sql);
+    atomically.commit();
+  } catch (const SQLite::Exception& error) {
+    if (!means_broken_rule(error)) throw;
+    return fmt::format("holds data that no version of Rooftile writes ({})", error.what());
+  }
+  return {};
+}
+
+}  // namespace rooftile

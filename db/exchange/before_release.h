@@ -1,0 +1,20 @@
+// Databases of before 0.1.0, which `rooftile db import` takes until the release after it. Then go:
+// these two files, `Owner::kBeforeRelease` and `Store::set_aside_before_release` with their users,
+// and tests/cli/test_before_release.py. Internal to db/.
+#pragma once
+
+#include <string>
+
+#include "core/files/temporary_name.h"
+#include "db/sqlite/connection.h"
+
+namespace rooftile {
+
+bool is_before_release(Connection& file);
+
+/// Copies all rows of such a file, which is not trusted, to a new database in the temporary folder,
+/// with their ids. Returns what is wrong with the file, as it follows its name, else "". Throws kIo
+/// where there is no place for the copy; SQLite::Exception.
+std::string convert_before_release(const Connection& file, TemporaryName& copy);
+
+}  // namespace rooftile

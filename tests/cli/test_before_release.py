@@ -1,0 +1,138 @@
+"""Databases of before 0.1.0 (schema version 12): no command uses or changes one, and `rooftile db import` brings all of it into a
+database of today. before_release.db.xz is one that such a program has written, with rows in every table."""
+import lzma
+import pathlib
+import shutil
+import sqlite3
+
+import pytest
+from conftest import new_database
+
+LAST = 12
+BEFORE = lzma.decompress(pathlib.Path(__file__).with_name("before_release.db.xz").read_bytes())
+
+
+@pytest.fixture
+def old(rooftile):
+    """The file, which is not the database."""
+    (rooftile.folder / "old.db").write_bytes(BEFORE)
+    return rooftile.folder / "old.db"
+
+
+def tables(connection):
+    return [name for (name,) in connection.execute(
+        "SELECT name FROM main.sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite%' ORDER BY name")]
+
+
+def of_today(path, old):
+    """A database of today with the rows of an old one."""
+    connection = new_database(path)
+    connection.execute("ATTACH ? AS old", [str(old)])
+    for table in tables(connection):
+        columns = ", ".join(f'"{row[1]}"' for row in connection.execute(f"PRAGMA main.table_info({table})"))
+        connection.execute(f"DELETE FROM main.{table}")
+        added = connection.execute(f"INSERT INTO main.{table} ({columns}) SELECT {columns} FROM old.{table}").rowcount
+        assert added > 0, f"{table} has no row in the test's file"
+    connection.commit()
+    connection.close()
+
+
+def rows(path):
+    """Of all tables and views, without what an import makes itself: the key of its own, and times of day."""
+    connection = sqlite3.connect(path)
+    views = [name for (name,) in connection.execute("SELECT name FROM sqlite_schema WHERE type = 'view' ORDER BY name")]
+    found = {}
+    for name in tables(connection) + views:
+        cursor = connection.execute(f"SELECT * FROM {name}")
+        names = [column[0] for column in cursor.description]
+        made = name in ("origins", "devices", "candidates", "problems", "import_log", "imports")
+        found[name] = [[value for value, column in zip(row, names)
+                        if not (made and column in ("created_at", "imported_at", "file")) and not (name == "origins" and row[0] == 1)]
+                       for row in cursor]
+    connection.close()
+    return found
+
+
+def test_all_of_it_arrives_as_from_a_database_of_today(rooftile, old):
+    of_today(rooftile.folder / "today.db", old)
+    said = rooftile.run("--db", "expected.db", "db", "import", "today.db").stdout
+    assert rooftile.run("db", "import", "old.db").stdout == said.replace("today.db", "old.db").replace(
+        str(rooftile.folder / "expected.db"), str(rooftile.database))
+    assert "2 devices, 3 runs, 18 samples" in said
+    assert rows(rooftile.database) == rows(rooftile.folder / "expected.db")
+    assert "sound, schema 1" in rooftile.run("db", "check").stdout
+    assert old.read_bytes() == BEFORE
+    assert "nothing new" in rooftile.run("db", "import", "old.db").stdout
+    assert rooftile.run("db", "merge", "merged.db", "old.db").stdout.count("18 samples") == 2
+
+
+COMMANDS = [["report"], ["query", "SELECT 1"], ["db", "check"], ["db", "stats"], ["db", "vacuum"], ["db", "export", "x.db"],
+            ["db", "black-list"], ["db", "import", "old.db"], ["db", "merge", "rooftile.db", "old.db"], ["devices"], ["calibrate"],
+            ["tune", "--budget", "5s"], ["explain", "--m", 8, "--n", 8, "--k", 8]]
+
+
+@pytest.mark.parametrize("command", COMMANDS, ids=lambda command: " ".join(map(str, command[:2])))
+def test_every_command_leaves_it_alone_and_says_what_to_type(rooftile, old, command):
+    rooftile.database.write_bytes(BEFORE)
+    before = sorted(rooftile.folder.iterdir())
+    rooftile.refuses(*command, says=f"{rooftile.database} is a tuning database of before Rooftile 0.1.0 .schema version 12.; it was "
+                     f"left as it is: `rooftile --db '{rooftile.database}' db import '{rooftile.database}'` keeps it ")
+    assert rooftile.database.read_bytes() == BEFORE and sorted(rooftile.folder.iterdir()) == before
+
+
+@pytest.mark.parametrize("log", [False, True])
+def test_importing_it_into_itself_keeps_it_under_another_name(rooftile, old, log):
+    """With a log, as a process that was killed leaves it: that goes along, and is not played into the new file."""
+    if log:
+        connection = sqlite3.connect(old)
+        connection.executescript("PRAGMA journal_mode = WAL; UPDATE runs SET generator_version = 'logged'")
+        for part in rooftile.folder.glob("old.db*"):  # before SQLite writes the log back
+            shutil.copy(part, rooftile.folder / part.name.replace("old", "rooftile"))
+        connection.close()
+    else:
+        shutil.copy(old, rooftile.database)
+    before = rooftile.database.read_bytes()
+    run = rooftile.run("db", "import", rooftile.database)
+    [aside] = [file for file in rooftile.folder.glob("rooftile.db.before-0.1.0-*Z")]
+    assert aside.read_bytes() == before and f"{rooftile.database} is kept as {aside}" in run.stderr
+    assert "18 samples" in run.stdout and "sound, schema 1" in rooftile.run("db", "check").stdout
+    versions = rooftile.run("query", "SELECT DISTINCT generator_version FROM runs").stdout
+    assert ("logged" in versions) == log
+
+
+@pytest.mark.parametrize("version", [1, 11, 13])
+@pytest.mark.parametrize("name", ["old.db", "rooftile.db"])
+def test_other_versions_are_refused(rooftile, old, name, version):
+    sqlite3.connect(old).execute(f"PRAGMA user_version = {version}").close()
+    shutil.move(old, rooftile.folder / name)
+    before = (rooftile.folder / name).read_bytes()
+    run = rooftile.run("db", "import", name, code=1)
+    assert f"schema version {version}" in run.stderr and "12" in run.stderr and run.stdout == ""
+    assert [file.name for file in rooftile.folder.iterdir()] == [name] and (rooftile.folder / name).read_bytes() == before
+
+
+HOSTILE = {
+    "a view": ("ALTER TABLE counters RENAME TO c; CREATE VIEW counters AS SELECT * FROM c", "counters.counter_set_id is missing"),
+    "a generated column": ("ALTER TABLE outcomes DROP COLUMN confidence;"
+                           " ALTER TABLE outcomes ADD COLUMN confidence REAL AS (length(zeroblob(1000000)))", "outcomes.confidence is missing"),
+    "no table": ("DROP TABLE portfolio", "portfolio.device_id is missing"),
+    "a broken rule": ("PRAGMA ignore_check_constraints = ON; UPDATE samples SET level = -1", "CHECK constraint failed: level > 0"),
+    "a row without its run": ("DELETE FROM runs WHERE id = 1", "FOREIGN KEY constraint failed"),
+    "a strange time": ("UPDATE runs SET created_at = 'yesterday'", "a run with an invalid time"),
+}
+
+
+@pytest.mark.parametrize("change", HOSTILE)
+def test_a_changed_one_is_refused_as_a_whole(rooftile, old, change):
+    statements, says = HOSTILE[change]
+    connection = sqlite3.connect(old)
+    connection.executescript("DROP VIEW tuning_outcomes; DROP VIEW kernel_counters; DROP VIEW untuned_regret;" + statements)
+    connection.close()
+    run = rooftile.run("db", "import", "old.db", code=1)
+    assert f"{old} " in run.stderr and says in run.stderr and "nothing of it was imported" in run.stderr, run.stderr
+    assert not rooftile.database.exists()
+
+
+def test_damage_is_named(rooftile, old):
+    old.write_bytes(BEFORE[:8192] + b"x" * (len(BEFORE) - 8192))
+    assert f"{old} is damaged" in rooftile.run("db", "import", "old.db", code=1).stderr
