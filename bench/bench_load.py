@@ -2,7 +2,7 @@
 """Whether a tuning run beside a busy program finds kernels as fast as a run on a machine of its own.
 
 Tunes twice with empty caches and databases, the second time beside programs that keep one processor each busy, and then runs
-both winners of every problem in turns without them (bench_budget). Wanted: each within 10 %. Needs a quiet machine. Arguments
+both winners of every problem in turns without them (rooftile-bench budget). Wanted: each within 10 %. Needs a quiet machine. Arguments
 after -- go to `rooftile tune`."""
 import argparse
 import os
@@ -35,7 +35,7 @@ def tune(program, folder, budget, arguments):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--program", default=SOURCE / "build/rooftile", type=pathlib.Path)
-    parser.add_argument("--compare", default=SOURCE / "build/bench/bench_budget", type=pathlib.Path)
+    parser.add_argument("--compare", default=SOURCE / "build/bench/rooftile-bench", type=pathlib.Path)
     parser.add_argument("--budget", default="60s", help="of each run (60s)")
     parser.add_argument("--busy", default=1, type=int, help="busy programs (1)")
     parser.add_argument("--seconds", default=1.0, type=float, help="of comparison for each problem (1)")
@@ -53,7 +53,7 @@ def main():
             for program in busy:
                 program.kill()
                 program.wait()
-        text = subprocess.run([given.compare, beside, alone, "--seconds", str(given.seconds)], check=True, text=True,
+        text = subprocess.run([given.compare, "budget", beside, alone, "--seconds", str(given.seconds)], check=True, text=True,
                               stdout=subprocess.PIPE).stdout
     print(text, end="")
     shares = [float(share) / 100 for share in re.findall(r"^\S+ [nt]{2}.*? +([\d.]+) % \+- ", text, re.MULTILINE)]

@@ -19,6 +19,8 @@ std::string key(const Variant& variant, const Problem& staged) {
   return to_string(variant) + " " + to_string(signature_of(staged));
 }
 
+bool started = false;
+
 }  // namespace
 
 struct Compilers::Task {
@@ -68,7 +70,10 @@ void Compilers::add(const Variant& variant, const Problem& problem) {
   work_->waiting.push_back(task);
 }
 
+bool Compilers::any_threads() { return started; }
+
 void Compilers::start(unsigned threads) {
+  started = started || threads > 0;
   for (unsigned i = 0; i < threads; ++i)
     std::thread([work = work_] {
       while (const std::shared_ptr<Task> task = work->next()) task->run();

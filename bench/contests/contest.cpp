@@ -30,7 +30,7 @@
 namespace rooftile {
 namespace {
 
-constexpr std::size_t kFewestRounds = 5, kMostRounds = 101;
+constexpr std::size_t kFewestSamples = 5, kMostSamples = 101;
 // A contestant's first call after another one's is slower (threads sleep, caches hold other
 // operands). Below this time, an untimed call goes before the timed one.
 constexpr double kWarmUpBelowNs = 50e6;
@@ -53,7 +53,7 @@ struct BatchOperands {
   std::vector<float> ones;  // Input for every operand of the epilogue.
 };
 
-struct Contestant {
+struct Competitor {
   std::string name, detail;
   // Returns the time of the whole batch in ns; throws Error.
   std::function<double(const BatchOperands&)> run;
@@ -70,11 +70,11 @@ struct KernelRun {
 };
 
 /// The speed of a kernel over each baseline that ran.
-std::vector<BaselineRatio> ratios_of(const Contestant& kernel, const std::vector<Contestant>& all,
+std::vector<BaselineRatio> ratios_of(const Competitor& kernel, const std::vector<Competitor>& all,
                                      const std::vector<std::unique_ptr<Baseline>>& baselines) {
   std::vector<BaselineRatio> ratios;
   for (const auto& baseline : baselines)
-    for (const Contestant& other : all)
+    for (const Competitor& other : all)
       if (other.name == baseline->name() && other.skipped.empty())
         ratios.push_back(
             baseline_ratio(other.name, other.sample_ns, kernel.sample_ns, *kernel.pack_ns));
@@ -95,19 +95,19 @@ struct Contest::Impl {
         context({.database = chosen.database, .while_compiling = WhileCompiling::kWait}) {}
 
   void fill_operands(const Problem& p);
-  Contestant whole_call(const std::string& name, const Problem& p,
+  Competitor whole_call(const std::string& name, const Problem& p,
                         std::function<void(const GemmCall&)> call) const;
-  Contestant kernel(const std::string& name, const Problem& p, const Variant& variant);
-  Contestant device_call(const std::string& name, const Problem& p, const Variant& variant,
+  Competitor kernel(const std::string& name, const Problem& p, const Variant& variant);
+  Competitor device_call(const std::string& name, const Problem& p, const Variant& variant,
                          std::shared_ptr<KernelRun> kernel_run) const;
   void add_device(const std::string& name, const Problem& p, const Variant& variant,
-                  std::vector<Contestant>& all);
-  void add_other_types(const Problem& p, std::vector<Contestant>& all) const;
-  void add_further_kernels(const Problem& p, std::vector<Contestant>& all);
-  Contestant baseline(Baseline& library, const Problem& p) const;
-  std::vector<Contestant> contestants(const Problem& p);
-  void turn(Contestant& contestant, std::size_t set, bool counts) const;
-  void take_turns(std::vector<Contestant>& all) const;
+                  std::vector<Competitor>& all);
+  void add_other_types(const Problem& p, std::vector<Competitor>& all) const;
+  void add_further_kernels(const Problem& p, std::vector<Competitor>& all);
+  Competitor baseline(Baseline& library, const Problem& p) const;
+  std::vector<Competitor> contestants(const Problem& p);
+  void turn(Competitor& contestant, std::size_t set, bool counts) const;
+  void take_turns(std::vector<Competitor>& all) const;
 
   ContestSetting setting;
   Context context;
@@ -137,7 +137,7 @@ void Contest::Impl::fill_operands(const Problem& p) {
   }
 }
 
-Contestant Contest::Impl::whole_call(const std::string& name, const Problem& p,
+Competitor Contest::Impl::whole_call(const std::string& name, const Problem& p,
                                      std::function<void(const GemmCall&)> call) const {
   return {.name = name, .detail = {}, .run = [=](const BatchOperands& operands) {
             const double start = now_ns();
@@ -153,7 +153,7 @@ Contestant Contest::Impl::whole_call(const std::string& name, const Problem& p,
           }};
 }
 
-Contestant Contest::Impl::kernel(const std::string& name, const Problem& p,
+Competitor Contest::Impl::kernel(const std::string& name, const Problem& p,
                                  const Variant& variant) {
   const auto pack_ns = std::make_shared<double>(0);
   return {.name = name,
@@ -176,12 +176,12 @@ Contestant Contest::Impl::kernel(const std::string& name, const Problem& p,
 }
 
 // Compiled by a thread, because a driver may never return, before the first turn of the problem.
-void Contest::Impl::add_further_kernels(const Problem& p, std::vector<Contestant>& all) {
+void Contest::Impl::add_further_kernels(const Problem& p, std::vector<Competitor>& all) {
   for (const Variant& variant : setting.kernels) compilers->add(variant, p);
   compilers->start(std::max(1u, std::thread::hardware_concurrency()));
   int number = 0;
   for (const Variant& variant : setting.kernels) {
-    Contestant& further = all.emplace_back(kernel(fmt::format("kernel_{}", ++number), p, variant));
+    Competitor& further = all.emplace_back(kernel(fmt::format("kernel_{}", ++number), p, variant));
     try {
       if (const auto why = why_illegal(variant, profile.limits, p))
         fail(ErrorCode::kUnsupported, "is illegal here: {}", *why);
@@ -193,11 +193,11 @@ void Contest::Impl::add_further_kernels(const Problem& p, std::vector<Contestant
 }
 
 // The device tier with a single kernel in its list.
-Contestant Contest::Impl::device_call(const std::string& name, const Problem& p,
+Competitor Contest::Impl::device_call(const std::string& name, const Problem& p,
                                       const Variant& variant,
                                       std::shared_ptr<KernelRun> kernel_run) const {
   auto tier = std::make_shared<std::unique_ptr<DeviceTier>>();
-  Contestant contestant = whole_call(name, p, [=, this](const GemmCall& call) {
+  Competitor contestant = whole_call(name, p, [=, this](const GemmCall& call) {
     if (*tier == nullptr) {
       if (kernel_run->ns == 0)
         fail(ErrorCode::kTimeout, "its kernel did not run: {}", kernel_run->why_not);
@@ -218,9 +218,9 @@ Contestant Contest::Impl::device_call(const std::string& name, const Problem& p,
 }
 
 void Contest::Impl::add_device(const std::string& name, const Problem& p, const Variant& variant,
-                               std::vector<Contestant>& all) {
+                               std::vector<Competitor>& all) {
   const auto kernel_run = std::make_shared<KernelRun>();
-  Contestant timed = kernel(name + "_kernel", p, variant);
+  Competitor timed = kernel(name + "_kernel", p, variant);
   timed.run = [kernel_run, inner = timed.run](const BatchOperands& operands) {
     try {
       return kernel_run->ns = inner(operands);
@@ -234,7 +234,7 @@ void Contest::Impl::add_device(const std::string& name, const Problem& p, const 
 }
 
 // Has a measurer of its own, so that the other types' operands stay allocated between the turns.
-void Contest::Impl::add_other_types(const Problem& p, std::vector<Contestant>& all) const {
+void Contest::Impl::add_other_types(const Problem& p, std::vector<Competitor>& all) const {
   const auto ranked = tuned->ranked(p);
   const std::string contestant = "tuned_kernel_" + to_string(p.types);
   if (ranked.empty())
@@ -255,8 +255,8 @@ void Contest::Impl::add_other_types(const Problem& p, std::vector<Contestant>& a
 }
 
 // Uses as many sets as the measurer's kernels do, so that both find the same share in caches.
-Contestant Contest::Impl::baseline(Baseline& library, const Problem& p) const {
-  Contestant contestant = {.name = library.name(), .detail = {}, .run = {}};
+Competitor Contest::Impl::baseline(Baseline& library, const Problem& p) const {
+  Competitor contestant = {.name = library.name(), .detail = {}, .run = {}};
   try {
     std::vector<HostOperands> operands;
     for (const BatchOperands& set : sets) operands.push_back({set.a.data(), set.b.data()});
@@ -274,8 +274,8 @@ Contestant Contest::Impl::baseline(Baseline& library, const Problem& p) const {
   return contestant;
 }
 
-std::vector<Contestant> Contest::Impl::contestants(const Problem& p) {
-  std::vector<Contestant> all;
+std::vector<Competitor> Contest::Impl::contestants(const Problem& p) {
+  std::vector<Competitor> all;
   const HostBlas& blas = HostBlas::get();
   const auto host = [&](const std::string& name, HostThreads threads) {
     all.push_back(whole_call(name, p, [&blas, threads](const GemmCall& call) {
@@ -305,7 +305,7 @@ std::vector<Contestant> Contest::Impl::contestants(const Problem& p) {
   return all;
 }
 
-void Contest::Impl::turn(Contestant& contestant, std::size_t set, bool counts) const {
+void Contest::Impl::turn(Competitor& contestant, std::size_t set, bool counts) const {
   if (!contestant.skipped.empty()) return;
   try {
     if (contestant.last_ns < kWarmUpBelowNs)
@@ -321,10 +321,10 @@ void Contest::Impl::turn(Contestant& contestant, std::size_t set, bool counts) c
   }
 }
 
-void Contest::Impl::take_turns(std::vector<Contestant>& all) const {
-  for (Contestant& contestant : all) turn(contestant, 0, false);
+void Contest::Impl::take_turns(std::vector<Competitor>& all) const {
+  for (Competitor& contestant : all) turn(contestant, 0, false);
   const double end = now_ns() + setting.seconds * 1e9;
-  for (std::size_t round = 0; round < kMostRounds && (round < kFewestRounds || now_ns() < end);
+  for (std::size_t round = 0; round < kMostSamples && (round < kFewestSamples || now_ns() < end);
        ++round)
     // Each round starts with a different contestant, so that none is always first or always
     // follows the same one.
@@ -373,10 +373,10 @@ std::vector<std::string> Contest::baselines() const {
 
 ContestResult Contest::run(const Problem& problem) {
   impl_->fill_operands(problem);
-  std::vector<Contestant> all = impl_->contestants(problem);
+  std::vector<Competitor> all = impl_->contestants(problem);
   impl_->take_turns(all);
   ContestResult result;
-  for (const Contestant& contestant : all) {
+  for (const Competitor& contestant : all) {
     ContestantResult one{.name = contestant.name,
                          .time = {},
                          .skipped = contestant.skipped,

@@ -49,8 +49,6 @@ struct ContestResult {
 /// kernels as the time of one GEMM times the batch.
 class Contest {
  public:
-  /// A driver's compiler may never return from a further kernel: a program with such kernels ends
-  /// by std::_Exit.
   /// Throws kDevice without a device, kDatabase when none of this machine's devices is tuned in the
   /// database; for baselines the errors of open_baseline.
   explicit Contest(const ContestSetting& setting);

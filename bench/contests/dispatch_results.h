@@ -1,4 +1,4 @@
-// Results of bench_dispatch: lines, means and a table.
+// Results of rooftile-bench dispatch: lines, means and a table.
 #pragma once
 
 #include <filesystem>

@@ -9,18 +9,32 @@
 
 namespace rooftile {
 
-int run_program(CLI::App& app, int argc, char** argv, const std::function<void()>& run) {
-  try {
-    app.parse(argc, argv);
-    run();
-    return 0;
-  } catch (const CLI::ParseError& error) {
-    return app.exit(error) == 0 ? 0 : 2;
-  } catch (const std::exception& error) {
-    const std::filesystem::path program = argv[0];
-    fmt::print(stderr, "{}: {}\n", program.filename().string(), error.what());
-    return 1;
-  }
+namespace {
+
+std::filesystem::path own_program() { return std::filesystem::read_symlink("/proc/self/exe"); }
+
+}  // namespace
+
+std::string own_file(const std::string& name) {
+  const std::filesystem::path folder = own_program().parent_path(), above = folder.parent_path();
+  for (const std::filesystem::path& place : {folder, above, above / "lib"})
+    if (std::filesystem::is_regular_file(place / name)) return (place / name).string();
+  return name;
+}
+
+std::string own_command(const std::string& bench) {
+  return fmt::format("'{}' {}", own_program().string(), bench);
+}
+
+std::string output_of(const std::string& command) {
+  FILE* const pipe = ::popen(command.c_str(), "r");
+  if (pipe == nullptr) fail(ErrorCode::kIo, "cannot run {}", command);
+  std::string text;
+  for (char buffer[4096]; const std::size_t got = std::fread(buffer, 1, sizeof buffer, pipe);)
+    text.append(buffer, got);
+  if (const int status = ::pclose(pipe); status != 0)
+    fail(ErrorCode::kIo, "{} failed (status {})", command, status);
+  return text;
 }
 
 std::vector<DeviceProfile> wanted_devices() {

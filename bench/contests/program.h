@@ -1,9 +1,8 @@
-// What the programs of bench/ share: their options for problems, the device, and tables on disk.
+// What the benches share: options for problems, the device, and tables on disk.
 #pragma once
 
 #include <CLI/CLI.hpp>
 #include <fstream>
-#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -13,9 +12,17 @@
 
 namespace rooftile {
 
-/// Parses the options, then runs. Returns the exit code: 2 for wrong options, of which run() may
-/// throw CLI::ParseError too, and 1 for an error that it throws, which stderr says.
-int run_program(CLI::App& app, int argc, char** argv, const std::function<void()>& run);
+/// A bench: gives the command line its options, parses the words, of which the first is its name,
+/// and runs. Throws CLI::ParseError for wrong words, and other exceptions for what fails.
+using Bench = void(CLI::App& app, int argc, char** argv);
+
+/// The file of this build or bundle: beside this program, in the folder above or in lib/ there. The
+/// bare name where it is in none of them.
+std::string own_file(const std::string& name);
+/// For a shell: this program with the sub-command.
+std::string own_command(const std::string& bench);
+/// What the shell's command prints. Throws kIo where it fails.
+std::string output_of(const std::string& command);
 
 /// Vulkan devices, all or those that match $ROOFTILE_DEVICE, the best one first. Throws kDevice
 /// where there is none.

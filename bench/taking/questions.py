@@ -1,4 +1,4 @@
-"""The queue of experiments (bench/experiments/README.md), and what bench_kernels answered of it."""
+"""The queue of experiments (bench/experiments/README.md), and what rooftile-bench kernels answered of it."""
 from taking.tables import table, us
 
 QUEUE = "experiment,m,n,k,trans_a,trans_b,batch,type,baseline,variant,expected,seconds,hypothesis".split(",")
@@ -81,7 +81,7 @@ def note_of(answers, why, name, results):
                       answer["verdict"] + (f"; {facts}" if facts else "")])
     return f"""# {results.date}: answers of {results.device['name']}
 
-What `bench_kernels` answered of the queue (`bench/experiments`), commit {results.commit}, driver {results.device['driver']}: time of the
+What `rooftile-bench kernels` answered of the queue (`bench/experiments`), commit {results.commit}, driver {results.device['driver']}: time of the
 variant over that of the baseline with its 95 % interval, and us. "as expected" and "not so": beyond half of the expected gain, on its side or on
 the other. What is open, or failed, is still in the queue. [Results](../results/{name}.md).
 

@@ -55,7 +55,8 @@ void add_export_space(CLI::App& db, const Globals& globals, Action& action) {
   static ProblemOptions sizes;
   static std::string file;
   static bool force = false;
-  add_file(*command, "file", file, "The file to write; bench/bench_search reads it")->required();
+  add_file(*command, "file", file, "The file to write; `rooftile-bench search` reads it")
+      ->required();
   command->add_flag("--force", force, "Replace the file if it exists");
   sizes.add_to(*command, true);
   command->callback([&] { action = [&] { return export_space(globals, sizes, file, force); }; });

@@ -14,8 +14,10 @@ import time
 
 import pytest
 
-BENCHES = pathlib.Path(os.environ["ROOFTILE_BENCHES"])
+PROGRAM = pathlib.Path(os.environ["ROOFTILE_BENCH"])
+BUILD = PROGRAM.parents[1]
 BENCH_SOURCES = pathlib.Path(__file__).parents[2] / "bench"
+BENCHES = sorted(file.stem for file in BENCH_SOURCES.glob("*.cpp") if file.stem != "main")
 REPLAY = BENCH_SOURCES / "replay"
 TILES = "family=register tile_m=8 tile_n=16 reg_m=4 reg_n=4 unroll_k=4 vector_width_a=4 vector_width_b=4"
 
@@ -29,22 +31,22 @@ def databases(tmp_path_factory):
     return folder
 
 
-def start(folder, program, *arguments, **environment):
+def start(folder, bench, *arguments, **environment):
     inherited = {k: v for k, v in os.environ.items() if not k.startswith(("ROOFTILE_", "XDG_"))}
-    return subprocess.run([BENCHES / program, *map(str, arguments)], cwd=folder, capture_output=True, text=True, timeout=150,
+    return subprocess.run([PROGRAM, bench, *map(str, arguments)], cwd=folder, capture_output=True, text=True, timeout=150,
                           env=dict(inherited, HOME=str(folder), **environment))
 
 
-def run(folder, program, *arguments, **environment):
+def run(folder, bench, *arguments, **environment):
     """What the bench prints on stdout. Messages of kernels that fail are errors."""
-    done = start(folder, program, *arguments, **environment)
+    done = start(folder, bench, *arguments, **environment)
     assert done.returncode == 0, done.stdout + done.stderr
     assert " fails on " not in done.stderr, done.stderr
     return done.stdout
 
 
 def contestants(text, problem):
-    """Name and median of every line of bench_gemm about the problem; None where it was skipped."""
+    """Name and median of every line of `gemm` about the problem; None where it was skipped."""
     found = {}
     for line in text.splitlines():
         if match := re.match(re.escape(problem) + r" +(\w+) +(?:([\d.]+) |skipped: (.*))", line):
@@ -58,8 +60,8 @@ KERNELS = ["tuned_kernel", "default_kernel", "naive_kernel"]
 
 
 @pytest.mark.parametrize("trans", [[], ["--trans-b"], ["--trans-a"]])
-def test_every_contestant_of_bench_gemm_runs(databases, tmp_path, trans):
-    text = run(databases, "bench_gemm", "--db", "one.db", "--m", 33, "--n", 17, "--k", 65, "--seconds", 0.05, "--against",
+def test_every_contestant_of_gemm_runs(databases, tmp_path, trans):
+    text = run(databases, "gemm", "--db", "one.db", "--m", 33, "--n", 17, "--k", 65, "--seconds", 0.05, "--against",
                "f16,i8", "--csv", tmp_path / "times.csv", *trans)
     problem = re.search(r"^33x17x65 \w\w", text, re.MULTILINE)[0]
     found = contestants(text, problem)
@@ -69,17 +71,17 @@ def test_every_contestant_of_bench_gemm_runs(databases, tmp_path, trans):
     assert sorted(written) == sorted(found)
 
 
-def test_bench_gemm_runs_other_types_and_epilogues(databases):
-    text = run(databases, "bench_gemm", "--db", "one.db", "--m", 33, "--n", 17, "--k", 65, "--seconds", 0.05, "--type", "f16")
+def test_gemm_runs_other_types_and_epilogues(databases):
+    text = run(databases, "gemm", "--db", "one.db", "--m", 33, "--n", 17, "--k", 65, "--seconds", 0.05, "--type", "f16")
     found = contestants(text, "33x17x65 nn f16")
     assert {*WHOLE_CALLS, *KERNELS} == set(found)
     assert None not in found.values(), found
 
 
-def test_bench_gemm_times_given_kernels_beside_a_baseline(databases, tmp_path):
+def test_gemm_times_given_kernels_beside_a_baseline(databases, tmp_path):
     """The illegal one says why and has no part in the table; cuBLAS is a fake that computes on the host."""
-    fakes = BENCHES.parent / "tests" / "fakes"
-    text = run(databases, "bench_gemm", "--db", "one.db", "--m", 33, "--n", 17, "--k", 65, "--trans-b", "--seconds", 0.05,
+    fakes = BUILD / "tests" / "fakes"
+    text = run(databases, "gemm", "--db", "one.db", "--m", 33, "--n", 17, "--k", 65, "--trans-b", "--seconds", 0.05,
                "--kernel", TILES, "--kernel", TILES + " tile_m=4096", "--kernel", TILES.replace("unroll_k=4", "unroll_k=8"),
                "--baseline", "cublas", "--baseline-library", fakes / "libcublas.so.12", "--csv", tmp_path / "times.csv",
                LD_LIBRARY_PATH=str(fakes))
@@ -94,47 +96,72 @@ def test_bench_gemm_times_given_kernels_beside_a_baseline(databases, tmp_path):
     assert {*WHOLE_CALLS, *KERNELS, "kernel_1", "kernel_3", "cublas"} == set(found) and min(found.values()) > 0, found
 
 
-def test_bench_gemm_refuses_a_kernel_with_an_unknown_parameter(databases):
-    done = start(databases, "bench_gemm", "--db", "one.db", "--m", 3, "--n", 5, "--k", 7, "--kernel", TILES + " tile_q=4")
+def test_gemm_refuses_a_kernel_with_an_unknown_parameter(databases):
+    done = start(databases, "gemm", "--db", "one.db", "--m", 3, "--n", 5, "--k", 7, "--kernel", TILES + " tile_q=4")
     assert done.returncode == 1 and "tile_q" in done.stderr and not done.stdout, done
-    done = start(databases, "bench_gemm", "--db", "one.db", "--m", 3, "--n", 5, "--k", 7, "--kernel", "")
+    done = start(databases, "gemm", "--db", "one.db", "--m", 3, "--n", 5, "--k", 7, "--kernel", "")
     assert done.returncode == 1 and "names no family" in done.stderr and not done.stdout, done
 
 
-@pytest.mark.parametrize("program", ["budget", "decoding", "forecast", "gemm", "kernels", "limiter", "regret", "roofline", "search", "split",
-                                     "transfer", "weights"])
-def test_wrong_options_are_another_exit_code_than_errors(tmp_path, program):
-    done = start(tmp_path, f"bench_{program}", "--no-such-option")
+def test_the_help_lists_every_bench_with_its_question(tmp_path):
+    for option in ("--help", "-h"):
+        done = start(tmp_path, option)
+        assert done.returncode == 0 and re.findall(r"^  (\w+) +[A-Z].*\?$", done.stdout, re.MULTILINE) == BENCHES, done
+
+
+@pytest.mark.parametrize("words", [[], ["no-such-bench"], ["no-such-bench", "--help"], [""], ["gem"]])
+def test_an_unknown_bench_is_refused_with_the_names_of_all(tmp_path, words):
+    done = subprocess.run([PROGRAM, *words], capture_output=True, text=True)
+    assert done.returncode == 2 and re.findall(r"^  (\w+) ", done.stderr, re.MULTILINE) == BENCHES and not done.stdout, done
+
+
+@pytest.mark.parametrize("bench", BENCHES)
+def test_wrong_options_are_another_exit_code_than_errors(tmp_path, bench):
+    done = start(tmp_path, bench, "--no-such-option")
     assert done.returncode == 2 and "--help" in done.stderr and not done.stdout, done
-    assert start(tmp_path, f"bench_{program}", "--help").returncode == 0
-    if program == "gemm":
-        done = start(tmp_path, "bench_gemm", "--baseline", "cublas,clblast", "--baseline-library", "/bin/sh")
-        assert done.returncode == 2 and "name one --baseline" in done.stderr, done
+    done = start(tmp_path, bench, "--help")
+    assert done.returncode == 0 and (bench == "model" or f"?\nUsage: rooftile-bench {bench} [OPTIONS]" in done.stdout), done
 
 
-@pytest.mark.parametrize("program", ["bench_gemm", "bench_kernels", "bench_budget", "bench_decoding", "bench_weights"])
-def test_benches_take_the_device_that_the_environment_names(databases, program):
-    arguments = {"bench_gemm": ["--db", "one.db", "--m", 3, "--n", 5, "--k", 7],
-                 "bench_kernels": ["--m", 3, "--n", 5, "--k", 7, "--priors", 2], "bench_budget": ["one.db", "two.db"]}
-    done = start(databases, program, *arguments.get(program, []), ROOFTILE_DEVICE="no such device")
+def test_a_library_that_is_missing_keeps_no_other_bench_from_running(tmp_path):
+    program = shutil.copy(PROGRAM, tmp_path)
+    for bench, library in ("overhead", "librooftile.so.0"), ("dropin", "librooftile_blas.so.0"):
+        (tmp_path / library).write_text("no library")  # It is found before one that is installed.
+        done = subprocess.run([program, bench], capture_output=True, text=True)
+        assert done.returncode == 1 and f"{library}: " in done.stderr, done
+    subprocess.run([program, "regret", "--help"], check=True, stdout=subprocess.DEVNULL)
+
+
+def test_options_that_contradict_each_other_are_wrong(tmp_path):
+    done = start(tmp_path, "gemm", "--baseline", "cublas,clblast", "--baseline-library", "/bin/sh")
+    assert done.returncode == 2 and "name one --baseline" in done.stderr, done
+    done = start(tmp_path, "dispatch", "--smallest", 9, "--largest", 8)
+    assert done.returncode == 2 and "9 is above --largest 8" in done.stderr, done
+
+
+@pytest.mark.parametrize("bench", ["gemm", "kernels", "budget", "decoding", "weights"])
+def test_benches_take_the_device_that_the_environment_names(databases, bench):
+    arguments = {"gemm": ["--db", "one.db", "--m", 3, "--n", 5, "--k", 7],
+                 "kernels": ["--m", 3, "--n", 5, "--k", 7, "--priors", 2], "budget": ["one.db", "two.db"]}
+    done = start(databases, bench, *arguments.get(bench, []), ROOFTILE_DEVICE="no such device")
     assert done.returncode == 1 and "no Vulkan device matches 'no such device'" in done.stderr, done
 
 
 def test_a_contestant_beyond_the_limit_is_skipped_and_says_so(databases):
-    text = run(databases, "bench_gemm", "--db", "one.db", "--m", 333, "--n", 170, "--k", 650, "--seconds", 0.05, "--limit", 1e-6)
+    text = run(databases, "gemm", "--db", "one.db", "--m", 333, "--n", 170, "--k", 650, "--seconds", 0.05, "--limit", 1e-6)
     found = contestants(text, "333x170x650 nn")
     assert found["naive_kernel"] is None and found["naive"] is None
     assert found["default_kernel"] is None and found["default"] is None
 
 
-def test_every_tier_of_bench_dispatch_runs(databases):
-    text = run(databases, "bench_dispatch", "--db", "one.db", "--problems", 2, "--rounds", 2, "--largest", 64)
+def test_every_tier_of_dispatch_runs(databases):
+    text = run(databases, "dispatch", "--db", "one.db", "--problems", 2, "--rounds", 2, "--largest", 64)
     for tier in ("host", "host1", "device"):
         assert re.search(rf"\b{tier}\b", text), text
 
 
-def test_every_part_of_bench_transfer_runs(databases, tmp_path):
-    text = run(databases, "bench_transfer", "--db", "one.db", "--rounds", 2, "--csv", tmp_path / "times.csv")
+def test_every_part_of_transfer_runs(databases, tmp_path):
+    text = run(databases, "transfer", "--db", "one.db", "--rounds", 2, "--csv", tmp_path / "times.csv")
     with open(tmp_path / "times.csv", newline="") as file:
         rows = list(csv.DictReader(file))
     assert {row["part"] for row in rows} == {"dispatches", "copies", "calls"}
@@ -148,28 +175,28 @@ def test_every_part_of_bench_transfer_runs(databases, tmp_path):
     assert re.search(r"^calls on the device over the sum of their predicted parts: geometric mean [\d.]+,", text, re.MULTILINE), text
 
 
-def test_bench_transfer_ends_when_its_time_is_over(databases, tmp_path):
-    text = run(databases, "bench_transfer", "--db", "one.db", "--rounds", 1, "--parts", "calls", "--seconds", 1e-9)
+def test_transfer_ends_when_its_time_is_over(databases, tmp_path):
+    text = run(databases, "transfer", "--db", "one.db", "--rounds", 1, "--parts", "calls", "--seconds", 1e-9)
     assert len(re.findall(r"^calls      64x64x64 nn (?:staged|imported|host|auto) +262144  [\d.]+ ", text, re.MULTILINE)) == 4, text
     assert text.count("left out: --seconds are over") == 10, text
 
 
-def test_bench_transfer_needs_a_database_for_calls_only(tmp_path):
-    text = run(tmp_path, "bench_transfer", "--rounds", 1, "--parts", "dispatches,copies")
+def test_transfer_needs_a_database_for_calls_only(tmp_path):
+    text = run(tmp_path, "transfer", "--rounds", 1, "--parts", "dispatches,copies")
     assert "dispatches with barriers" in text and "copies     staged in" in text and "predicted " not in text.partition("\n")[2]
-    done = start(tmp_path, "bench_transfer", "--parts", "calls", "--rounds", 1)
+    done = start(tmp_path, "transfer", "--parts", "calls", "--rounds", 1)
     assert done.returncode == 1 and "run `rooftile tune`" in done.stderr, done
 
 
-def test_every_kind_of_call_of_bench_packed_runs(databases):
-    text = run(databases, "bench_packed", "--db", "one.db", "--rounds", 1, "--rows", 3, "--n", 40, "--k", 50)
+def test_every_kind_of_call_of_packed_runs(databases):
+    text = run(databases, "packed", "--db", "one.db", "--rounds", 1, "--rows", 3, "--n", 40, "--k", 50)
     for problem in ("3x40x50 nn", "3x40x50 nt"):
         for kind in ("kernel alone", "packed", "packed, in flight", "unpacked"):
             assert re.search(rf"^{problem} +{kind} +[\d.]+ [mun]?s", text, re.MULTILINE), text
 
 
-def test_every_contestant_of_bench_split_runs(databases, tmp_path):
-    text = run(databases, "bench_split", "--db", "one.db", "--rounds", 2, "--sizes", "330x90x70", "--together", "--csv",
+def test_every_contestant_of_split_runs(databases, tmp_path):
+    text = run(databases, "split", "--db", "one.db", "--rounds", 2, "--sizes", "330x90x70", "--together", "--csv",
                tmp_path / "times.csv")
     names = {"host", "host1", "auto", "split", "together"}
     found = set(re.findall(r"^330x90x70 nn +(.+?) +[\d.]+ ms ", text, re.MULTILINE))
@@ -178,8 +205,8 @@ def test_every_contestant_of_bench_split_runs(databases, tmp_path):
     assert {line.split(",")[1] for line in (tmp_path / "times.csv").read_text().splitlines()[1:]} == found
 
 
-def test_every_contender_of_bench_grouped_runs(databases):
-    text = run(databases, "bench_grouped", "--db", "one.db", "--rounds", 1, "--tokens", 5, "--used", 2, "--experts", 3,
+def test_every_contender_of_grouped_runs(databases):
+    text = run(databases, "grouped", "--db", "one.db", "--rounds", 1, "--tokens", 5, "--used", 2, "--experts", 3,
                "--k", 20, "--n", 24)
     assert "10x24x20 nn in 3 groups of 3 experts" in text, text
     for contender in ("packed", "packed, device's sizes", "as stored", "stored, device's sizes", "dense", "loop, waited",
@@ -187,12 +214,12 @@ def test_every_contender_of_bench_grouped_runs(databases):
         assert re.search(rf"^{contender} +[\d.]+ ms", text, re.MULTILINE), text
 
 
-@pytest.mark.parametrize("program, options", [
-    ("bench_gemm", ["--db", "one.db", "--seconds", 0.05, "--shapes", "many.csv"]),
-    ("bench_kernels", ["many.questions.csv", "--seconds", 0.05]),
-    ("bench_weights", ["--n", 64, "--k", 256, "--types", "f32xq4_k", "--priors", 1, "--rounds", 1000000]),
-    ("bench_dispatch", ["--db", "one.db", "--problems", 100000, "--rounds", 2, "--largest", 64])])
-def test_a_bench_that_is_ended_has_written_what_it_knows(databases, tmp_path, program, options):
+@pytest.mark.parametrize("bench, options", [
+    ("gemm", ["--db", "one.db", "--seconds", 0.05, "--shapes", "many.csv"]),
+    ("kernels", ["many.questions.csv", "--seconds", 0.05]),
+    ("weights", ["--n", 64, "--k", 256, "--types", "f32xq4_k", "--priors", 1, "--rounds", 1000000]),
+    ("dispatch", ["--db", "one.db", "--problems", 100000, "--rounds", 2, "--largest", 64])])
+def test_a_bench_that_is_ended_has_written_what_it_knows(databases, tmp_path, bench, options):
     """scripts/gpu-run ends programs at their limits."""
     (databases / "many.csv").write_text("m,n,k,trans_a,trans_b,batch,note\n" + "33,17,65,0,1,1,\n" * 1000)
     (databases / "many.questions.csv").write_text(
@@ -200,7 +227,7 @@ def test_a_bench_that_is_ended_has_written_what_it_knows(databases, tmp_path, pr
         + f"steps,33,17,65,0,1,1,f32,{TILES},unroll_k=8,1,0.1,Longer steps.\n" * 1000)
     table = tmp_path / "table.csv"
     inherited = {k: v for k, v in os.environ.items() if not k.startswith(("ROOFTILE_", "XDG_"))}
-    process = subprocess.Popen([BENCHES / program, *map(str, options), "--csv", table], cwd=databases, stdout=subprocess.DEVNULL,
+    process = subprocess.Popen([PROGRAM, bench, *map(str, options), "--csv", table], cwd=databases, stdout=subprocess.DEVNULL,
                                env=dict(inherited, HOME=str(tmp_path)))
     try:
         end = time.monotonic() + 30
@@ -212,8 +239,8 @@ def test_a_bench_that_is_ended_has_written_what_it_knows(databases, tmp_path, pr
         process.wait()
 
 
-def test_bench_weights_compares_every_format(tmp_path):
-    text = run(tmp_path, "bench_weights", "--n", 64, "--k", 256, "--types", "f32xq4_k,f32xq8_0", "--priors", 1, "--rounds", 2,
+def test_weights_compares_every_format(tmp_path):
+    text = run(tmp_path, "weights", "--n", 64, "--k", 256, "--types", "f32xq4_k,f32xq8_0", "--priors", 1, "--rounds", 2,
                "--csv", "weights.csv", "--kernel",
                "f32xq8_0:family=vector tile_m=1 tile_n=8 tile_k=32 reg_m=1 reg_n=2 unroll_k=32 vector_width_a=4")
     rows = [line.split(",") for line in (tmp_path / "weights.csv").read_text().splitlines()[1:]]
@@ -224,12 +251,12 @@ def test_bench_weights_compares_every_format(tmp_path):
 
 
 @pytest.mark.parametrize("jobs", [0, 2])
-def test_bench_kernels_answers_what_it_can(tmp_path, jobs):
+def test_kernels_answers_what_it_can(tmp_path, jobs):
     (tmp_path / "some.csv").write_text(
         "experiment,m,n,k,trans_a,trans_b,batch,type,baseline,variant,expected,seconds,hypothesis\n"
         f"illegal,33,17,65,0,1,1,f32,{TILES},tile_m=4096,0.5,0.1,A tile that no device has.\n"
         f"steps,33,17,65,0,1,1,f32,{TILES},unroll_k=8,1,0.1,\"Longer steps\", or not.\n,17,33,65,1,0,2,,,unroll_k=8,,,\n")
-    text = run(tmp_path, "bench_kernels", "some.csv", "--csv", "answers.csv", "--jobs", jobs)
+    text = run(tmp_path, "kernels", "some.csv", "--csv", "answers.csv", "--jobs", jobs)
     assert '"Longer steps", or not.' in text
     with open(tmp_path / "answers.csv", newline="") as file:
         rows = list(csv.DictReader(file))
@@ -245,7 +272,7 @@ def test_bench_kernels_answers_what_it_can(tmp_path, jobs):
 RADV = sorted(glob.glob("/usr/share/vulkan/icd.d/radeon_icd*.json"))[:1]  # It compiles without its hardware.
 
 
-def test_bench_kernels_keeps_what_the_driver_makes_of_each_kernel(tmp_path):
+def test_kernels_keeps_what_the_driver_makes_of_each_kernel(tmp_path):
     head = "experiment,m,n,k,trans_a,trans_b,batch,type,baseline,variant,expected,seconds,hypothesis\n"
     one = f"steps,33,17,65,0,1,1,f32,{TILES},unroll_k=8,1,0.1,Longer steps.\n"
     (tmp_path / "some.csv").write_text(head + one + ",17,33,65,0,1,1,,,unroll_k=16,,,\n,9,9,9,0,0,1,,,tile_m=4096,,,\n")
@@ -253,7 +280,7 @@ def test_bench_kernels_keeps_what_the_driver_makes_of_each_kernel(tmp_path):
     driver = {"RADV_FORCE_FAMILY": "navi21", "VK_DRIVER_FILES": RADV[0], "VK_ICD_FILENAMES": RADV[0]}
     kept = {}
     for name, jobs in ("some", 2), ("other", 1):
-        run(tmp_path, "bench_kernels", f"{name}.csv", "--keep", name, "--jobs", jobs, **driver)
+        run(tmp_path, "kernels", f"{name}.csv", "--keep", name, "--jobs", jobs, **driver)
         with open(tmp_path / name / "kernels.csv", newline="") as file:
             kept[name] = list(csv.DictReader(file))
     rows = kept["some"]
@@ -274,15 +301,15 @@ def test_bench_kernels_keeps_what_the_driver_makes_of_each_kernel(tmp_path):
         assert len(sizes) == 1 and sizes != {32}, "the cache holds this kernel alone"
 
 
-def test_bench_kernels_keeps_its_questions(tmp_path):
+def test_kernels_keeps_its_questions(tmp_path):
     text = f"experiment,m,n,k,trans_a,trans_b,batch,type,baseline,variant,expected,seconds,hypothesis\na,8,8,8,0,0,1,f32,{TILES},unroll_k=8,1,1,b\n"
     (tmp_path / "some.csv").write_text(text)
-    done = start(tmp_path, "bench_kernels", "some.csv", "--csv", "./some.csv")
+    done = start(tmp_path, "kernels", "some.csv", "--csv", "./some.csv")
     assert done.returncode == 1 and "holds the questions" in done.stderr and (tmp_path / "some.csv").read_text() == text
 
 
-def test_bench_kernels_compares_the_first_choices_of_a_problem(tmp_path):
-    text = run(tmp_path, "bench_kernels", "--m", 33, "--n", 17, "--k", 65, "--kernel", TILES, "--priors", 2, "--seconds", 0.05)
+def test_kernels_compares_the_first_choices_of_a_problem(tmp_path):
+    text = run(tmp_path, "kernels", "--m", 33, "--n", 17, "--k", 65, "--kernel", TILES, "--priors", 2, "--seconds", 0.05)
     assert len(re.findall(r"^kernel \d: 33x17x65 nn\n  register 8x16 .* -> .*\n  [\d.]+ -> [\d.]+ us", text, re.MULTILINE)) == 2, text
 
 
@@ -291,19 +318,19 @@ def test_the_experiments_are_legal_on_an_h100(tmp_path):
         (tmp_path / "h100.db").write_bytes(packed.read())
     files = sorted((BENCH_SOURCES / "experiments").glob("*.csv"))
     for file in files:
-        text = run(tmp_path, "bench_kernels", "--check", "h100.db", file)
+        text = run(tmp_path, "kernels", "--check", "h100.db", file)
         found = re.fullmatch(r"NVIDIA H100 80GB HBM3: (\d+) of (\d+) are legal\n", text)
         assert found and found[1] == found[2] != "0", (file, text)
 
 
 def test_every_table_is_known_when_it_is_brought_from_a_gpu(databases, tmp_path):
     """scripts/gpu-take knows tables by their columns."""
-    run(databases, "bench_gemm", "--db", "one.db", "--m", 33, "--n", 17, "--k", 65, "--seconds", 0.05, "--csv", tmp_path / "gemm-default.csv")
-    run(databases, "bench_dispatch", "--db", "one.db", "--problems", 2, "--rounds", 2, "--largest", 64, "--csv", tmp_path / "dispatch.csv")
-    run(databases, "bench_weights", "--n", 64, "--k", 256, "--types", "f32xq8_0", "--priors", 1, "--rounds", 2, "--csv", tmp_path / "decode.csv")
-    run(databases, "bench_kernels", "--m", 33, "--n", 17, "--k", 65, "--kernel", TILES, "--priors", 2, "--seconds", 0.05, "--csv",
+    run(databases, "gemm", "--db", "one.db", "--m", 33, "--n", 17, "--k", 65, "--seconds", 0.05, "--csv", tmp_path / "gemm-default.csv")
+    run(databases, "dispatch", "--db", "one.db", "--problems", 2, "--rounds", 2, "--largest", 64, "--csv", tmp_path / "dispatch.csv")
+    run(databases, "weights", "--n", 64, "--k", 256, "--types", "f32xq8_0", "--priors", 1, "--rounds", 2, "--csv", tmp_path / "decode.csv")
+    run(databases, "kernels", "--m", 33, "--n", 17, "--k", 65, "--kernel", TILES, "--priors", 2, "--seconds", 0.05, "--csv",
         tmp_path / "experiments-first.csv")
-    run(databases, "bench_transfer", "--db", "one.db", "--rounds", 1, "--m", 33, "--n", 17, "--k", 65, "--csv", tmp_path / "transfer.csv")
+    run(databases, "transfer", "--db", "one.db", "--rounds", 1, "--m", 33, "--n", 17, "--k", 65, "--csv", tmp_path / "transfer.csv")
     shutil.copy(databases / "one.db", tmp_path / "export.db")
     into = tmp_path / "repository"
     for folder in ("results", "notes", "experiments"):
@@ -317,8 +344,8 @@ def test_every_table_is_known_when_it_is_brought_from_a_gpu(databases, tmp_path)
         assert f"\n## {title}\n" in page.read_text(), title
 
 
-def test_bench_budget_compares_every_problem_of_both(databases):
-    text = run(databases, "bench_budget", "one.db", "two.db", "--seconds", 0.01)
+def test_budget_compares_every_problem_of_both(databases):
+    text = run(databases, "budget", "one.db", "two.db", "--seconds", 0.01)
     assert re.search(r"^64x64x64 nn +[\d.]+ %", text, re.MULTILINE), text
     assert re.search(r"geometric mean [\d.]+ %, lowest [\d.]+ % \(12 problems\)", text), text
 
@@ -333,7 +360,7 @@ def test_bench_load_compares_a_run_beside_a_busy_program(tmp_path):
     """With scripts in place of both programs: a run that is long enough for a winner would calibrate twice."""
     tune = script(tmp_path / "rooftile", """echo "$*" >"$ROOFTILE_DB"; ps --ppid $PPID -o args= | grep -c 'while True' >>"$ROOFTILE_DB"
 echo '1 of 1 problems in 2 s'; exit 1""")
-    compare = script(tmp_path / "compare", """cat "$2" "$1"
+    compare = script(tmp_path / "compare", """cat "$3" "$2"
 echo '64x64x64 nn                80.0 % +-  1.0  one other'
 echo '512x64x32 nt batch 3       91.0 % +-  1.0  one the same'""")
     text = subprocess.run([sys.executable, REPLAY.parent / "bench_load.py", "--program", tune, "--compare", compare, "--budget", "2s",
@@ -342,14 +369,14 @@ echo '512x64x32 nt batch 3       91.0 % +-  1.0  one the same'""")
     assert text.endswith("beside busy programs: 1 of 2 winners within 10 %, lowest 80.0 %\n"), text
 
 
-def test_bench_limiter_measures_every_change(databases, tmp_path):
+def test_limiter_measures_every_change(databases, tmp_path):
     tiled = ("family=tiled tile_m=32 tile_n=32 tile_k=16 reg_m=4 reg_n=4 unroll_k=8 stage=shared vector_width_a=4 "
              "vector_width_b=4 split_k=2")
     broadcast = ("family=broadcast tile_m=16 tile_n=32 reg_m=16 reg_n=4 unroll_k=4 vector_width_a=4 vector_width_b=4 "
                  "load_path_a=texel load_path_b=texel stage=subgroup packed_a=yes packed_b=yes subgroup_size=8")
-    texts = [run(tmp_path, "bench_limiter", "--kernel", kernel, "--m", 33, "--n", 41, "--k", 70, "--rounds", 2, "--csv",
+    texts = [run(tmp_path, "limiter", "--kernel", kernel, "--m", 33, "--n", 41, "--k", 70, "--rounds", 2, "--csv",
                  "limiter.csv", "--calibration", databases / "one.db") for kernel in (tiled, broadcast)]
-    texts.append(run(tmp_path, "bench_limiter", "--kernels", 2, "--first", 1, "--rounds", 1))  # It calibrates itself.
+    texts.append(run(tmp_path, "limiter", "--kernels", 2, "--first", 1, "--rounds", 1))  # It calibrates itself.
     for text in texts:
         assert re.search(r"^\d of \d right by the limiter, of which \d within", text, re.MULTILINE), text
     always = {"arithmetic", "loads", "lines", "stores", "launches", "idle"}
@@ -360,42 +387,42 @@ def test_bench_limiter_measures_every_change(databases, tmp_path):
     assert all(row["limiter"] and float(row["loads_cost_ns"]) > 0 for row in rows), rows
 
 
-def test_bench_precision_runs_both_tiers(databases):
-    text = run(databases, "bench_precision", "--rounds", 1)
+def test_precision_runs_both_tiers(databases):
+    text = run(databases, "precision", "--rounds", 1)
     for tier in ("host", "host1"):
         assert len(re.findall(rf" {tier} +[\d.]+ [mun]?s +[\d.]+ [mun]?s", text)) == 9, text
 
 
-def test_bench_dropin_compares_the_drop_in(databases):
-    text = run(databases, "bench_dropin", "--db", "one.db", "--problems", 2)
+def test_dropin_compares_the_drop_in(databases):
+    text = run(databases, "dropin", "--db", "one.db", "--problems", 2)
     assert re.search(r"2 random problems: BLAS .* drop-in ", text), text
 
 
-def test_bench_overhead_gets_a_first_result(databases):
-    assert re.fullmatch(r"[\d.]+ [\d.]+\n", run(databases, "bench_overhead", "--db", "one.db", "--first-result"))
+def test_overhead_gets_a_first_result(databases):
+    assert re.fullmatch(r"[\d.]+ [\d.]+\n", run(databases, "overhead", "--db", "one.db", "--first-result"))
 
 
-def test_bench_overhead_adds_to_a_list(databases):
-    text = run(databases, "bench_overhead", "--db", "one.db", "--list")
+def test_overhead_adds_to_a_list(databases):
+    text = run(databases, "overhead", "--db", "one.db", "--list")
     assert re.fullmatch(r"adding 64x64x64 to a list: [\d.]+ us \(mad [\d.]+, 41 lists of 200\)\n", text)
 
 
-def test_bench_fleet_merges_and_asks(databases, tmp_path):
-    text = run(databases, "bench_fleet", tmp_path / "fleet", "--files", 2, "--samples", 20)
+def test_fleet_merges_and_asks(databases, tmp_path):
+    text = run(databases, "fleet", tmp_path / "fleet", "--files", 2, "--samples", 20)
     for step in ("db merge", "report", "db stats", "db export", "transfer query"):
         assert re.search(rf"^{step} ", text, re.MULTILINE), text
 
 
-def test_bench_roofline_checks_host_and_model(databases):
-    text = run(databases, "bench_roofline", "host", "--rounds", 1)
+def test_roofline_checks_host_and_model(databases):
+    text = run(databases, "roofline", "host", "--rounds", 1)
     for figure in ("host.bandwidth.threads", "host.fma.threads", "host.bandwidth.single", "host.fma.single"):
         assert re.search(rf"^{re.escape(figure)} +[\d.]+ +[\d.]+ +[\d.]+", text, re.MULTILINE), text
-    assert re.search(r"^batch-22 +32x32x32 nn batch 256 +\d+", run(databases, "bench_roofline", "model", REPLAY / "batch-22.csv"),
+    assert re.search(r"^batch-22 +32x32x32 nn batch 256 +\d+", run(databases, "roofline", "model", REPLAY / "batch-22.csv"),
                      re.MULTILINE)
 
 
-def test_every_strategy_of_bench_search_runs(databases):
-    text = run(databases, "bench_search", REPLAY / "batch-22.csv", REPLAY / "edges-22.csv", REPLAY / "edges-26.csv", "--seeds", 1,
+def test_every_strategy_of_search_runs(databases):
+    text = run(databases, "search", REPLAY / "batch-22.csv", REPLAY / "edges-22.csv", REPLAY / "edges-26.csv", "--seeds", 1,
                "--candidates", 8)
     arms = ["exhaustive", "random", "annealing", "genetic", "model", "transfer", "auto", "auto, other problems known",
             "auto, other devices known", "auto, both known", "auto, no priors", "auto, no priors, other devices known"]
@@ -403,8 +430,8 @@ def test_every_strategy_of_bench_search_runs(databases):
         assert re.search(rf"^  {arm} +4: ", text, re.MULTILINE), (arm, text)
 
 
-def test_bench_search_replays_every_order_by_the_clock(databases, tmp_path):
-    text = run(databases, "bench_search", REPLAY / "edges-ss5.csv", REPLAY / "matvec-ss5.csv", "--clock", "--seeds", 1, "--csv",
+def test_search_replays_every_order_by_the_clock(databases, tmp_path):
+    text = run(databases, "search", REPLAY / "edges-ss5.csv", REPLAY / "matvec-ss5.csv", "--clock", "--seeds", 1, "--csv",
                tmp_path / "clock.csv")
     orders = ["strategy's order", "as tuned", "as tuned, 2 compile ahead", "as tuned, 4 compile ahead"]
     for order in orders:
@@ -412,9 +439,9 @@ def test_bench_search_replays_every_order_by_the_clock(databases, tmp_path):
     assert len((tmp_path / "clock.csv").read_text().splitlines()) == 1 + 2 * len(orders) * 6
 
 
-def test_bench_regret_compares_claims_with_held_out_problems(databases):
+def test_regret_compares_claims_with_held_out_problems(databases):
     results = REPLAY.parent / "results"
-    text = run(databases, "bench_regret", results / "lavapipe-untuned.csv", results / "lavapipe-untuned-kernels.csv", "--rates",
+    text = run(databases, "regret", results / "lavapipe-untuned.csv", results / "lavapipe-untuned-kernels.csv", "--rates",
                results / "lavapipe-untuned-rates.csv", "--splits", 1)
     for of_class in ("f32.nn", "f32.nt"):
         for known in ("  6", " 10", " 16", " 24", " 36"):
@@ -423,12 +450,12 @@ def test_bench_regret_compares_claims_with_held_out_problems(databases):
             assert f"{of_class}, held: {held}" in text, text
 
 
-def test_bench_forecast_scores_every_forecast(tmp_path):
+def test_forecast_scores_every_forecast(tmp_path):
     results = REPLAY.parent / "results"
     for name, slower in ("quick.csv", 1), ("slow.csv", 5):  # The device of the second takes five times as long as predicted.
         (tmp_path / name).write_text("\n".join(
             ["header"] + [f"1,1,1,n,n,{slower * (100 + i)},90,{110 - i},{101 + i % 3},90,{108 - i % 2}" for i in range(20)]))
-    text = run(tmp_path, "bench_forecast", "--times", results / "lavapipe-untuned.csv", "--kernels",
+    text = run(tmp_path, "forecast", "--times", results / "lavapipe-untuned.csv", "--kernels",
                results / "lavapipe-untuned-kernels.csv", "--rates", results / "lavapipe-untuned-rates.csv", "--splits", 1, "--known", 8,
                "--spaces", REPLAY / "square-22.csv", REPLAY / "deep-22.csv", "--seeds", 1, "--dispatch", "quick.csv", "slow.csv", "--csv", "curves.csv")
     rows = [line.split(",") for line in (tmp_path / "curves.csv").read_text().splitlines()[1:]]
@@ -442,16 +469,16 @@ def test_bench_forecast_scores_every_forecast(tmp_path):
     assert held["time of a call on the device"] == "0.0000" < held["time of a call on the host"], text  # Neither run foretells the other.
 
 
-def test_every_case_of_bench_model_runs(databases):
-    listed = run(databases, "bench_model", "--benchmark_list_tests").split()
-    text = run(databases, "bench_model", "--benchmark_min_time=0.001")
+def test_every_case_of_model_runs(databases):
+    listed = run(databases, "model", "--benchmark_list_tests").split()
+    text = run(databases, "model", "--benchmark_min_time=0.001")
     for case in listed:
         assert re.search(rf"^{re.escape(case)} +[\d.e+]+ [mun]?s", text, re.MULTILINE), (case, text)
     assert "ERROR" not in text
 
 
 def test_decoding_leaves_parts_out_of_kernels_of_every_kind(tmp_path):
-    text = run(tmp_path, "bench_decoding", "--n", 64, "--k", 2048, "--rounds", 1, "--types", "f32xq8_0,f32xq4_k,f32xq6_k,f32xmxfp4")
+    text = run(tmp_path, "decoding", "--n", 64, "--k", 2048, "--rounds", 1, "--types", "f32xq8_0,f32xq4_k,f32xq6_k,f32xmxfp4")
     for kind in ("q8_0", "q4_k", "q6_k", "mxfp4"):
         assert len(re.findall(rf"^f32x{kind} .* us .* of float32", text, re.MULTILINE)) == 5, text
 
@@ -459,7 +486,7 @@ def test_decoding_leaves_parts_out_of_kernels_of_every_kind(tmp_path):
 @pytest.mark.skipif("ROOFTILE_GGML" not in os.environ, reason="ROOFTILE_GGML does not name libggml-vulkan.so")
 @pytest.mark.parametrize("options", [[], ["--tokens", 1, "--past", 70], ["--moe", 16, "--top-k", 3], ["--moe", 8, "--weights-of-all", 1]])
 def test_the_block_as_a_graph_of_ggml_is_that_of_numpy(tmp_path, options):
-    example = BENCHES.parent / "examples" / "example_transformer_block"
+    example = BUILD / "examples" / "example_transformer_block"
     subprocess.run([example, "--write", tmp_path, *map(str, options)], check=True,
                    env=dict(os.environ, ROOFTILE_DB=str(tmp_path / "none.db")))
     command = [sys.executable, BENCH_SOURCES / "ggml_block.py", os.environ["ROOFTILE_GGML"], tmp_path]

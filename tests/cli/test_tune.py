@@ -197,10 +197,10 @@ def test_measurements_can_be_exported_and_replayed(tuned):
     candidates = count(tuned, "SELECT count(DISTINCT candidate_id) FROM samples JOIN problems ON problems.id = problem_id "
                               "WHERE m = 96 AND n = 80 AND k = 112 AND purpose <> 'portfolio'")
     assert len(lines) - 2 == candidates and f"{candidates} candidates of 96x80x112 nn" in said
-    bench = pathlib.Path(PROGRAM).parent / "bench" / "bench_search"
+    bench = pathlib.Path(PROGRAM).parent / "bench" / "rooftile-bench"
     if not bench.exists():
         pytest.skip("built without benches")
-    replayed = subprocess.run([bench, "space.csv", "--seeds", "3", "--candidates", "8", "--csv", "curves.csv"],
+    replayed = subprocess.run([bench, "search", "space.csv", "--seeds", "3", "--candidates", "8", "--csv", "curves.csv"],
                               cwd=tuned.folder, capture_output=True, text=True, check=True).stdout
     assert re.search(r"^  auto +4: ", replayed, re.MULTILINE)
     # A curve has one line per candidate: a share between 0 and 1 and its interval.

@@ -126,6 +126,8 @@ tar -C "$root/opt" -xJf "link/$name.tar.xz"
 works "/opt/$name"
 standard_library lib/fallback
 for program in "$root/opt/$name"/bin/*; do succeeds "$at/opt/$name/bin/${program##*/}" --help; done
+succeeds "$at/opt/$name/bin/rooftile-bench" overhead --list  # It opens librooftile.so.
+prints '^adding '
 
 # --- The bundle after a move, on a machine with a libstdc++ that is new enough.
 mv "$root/opt/$name" "$root/opt/roof tile"

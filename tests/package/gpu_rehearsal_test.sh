@@ -7,7 +7,7 @@
 mkdir bin
 cp "$source_dir/scripts/gpu-run" .
 cp -r "$source_dir/bench/experiments" .
-ln -s "$binary_dir"/{rooftile,bench/bench_{gemm,dispatch,kernels,transfer,weights},tests/certify_test} bin/
+ln -s "$binary_dir"/{rooftile,bench/rooftile-bench,tests/certify_test} bin/
 
 # --- Ended after the first few steps.
 ./gpu-run --rehearsal >first 2>&1 &

@@ -20,7 +20,7 @@ for file in 1-first 2-second 3-third; do
   printf '%s\n' "experiment,m,n,k,trans_a,trans_b,batch,type,baseline,variant,expected,seconds,hypothesis" \
     "$file,8,8,8,0,0,1,f32,family=naive,tile_m=8,0.8,1,Why." >experiments/$file.csv
 done
-for program in rooftile bench_gemm bench_dispatch bench_kernels bench_transfer bench_weights certify_test; do
+for program in rooftile rooftile-bench certify_test; do
   cat >bin/$program <<'PROGRAM'
 #!/usr/bin/env bash
 bin=${0%/*}
@@ -93,10 +93,10 @@ says gpu-results/summary.txt '^dispatch .* failed after .* no such device'
 [ -e gpu-work/export.state ] || fail "the steps after a failed one were left out"
 says bin/calls '--baseline cublas,clblast,ggml --csv'
 for file in experiments/*.csv; do
-  says bin/calls "^bench_kernels $scratch/$file --csv"
+  says bin/calls "^rooftile-bench kernels $scratch/$file --csv"
 done
 run 1 --seconds 100000
-called "bench_dispatch --rounds 5 --problems 24 --csv $scratch/gpu-work/dispatch.csv"$'\n'"$closing"
+called "rooftile-bench dispatch --rounds 5 --problems 24 --csv $scratch/gpu-work/dispatch.csv"$'\n'"$closing"
 says output 'dispatch .* failed twice'
 rm bin/act
 run 1 --seconds 100000
@@ -112,9 +112,9 @@ sed -i 's/0.8,/0.7,/' experiments/3-third.csv
 run 0 --list
 says output '^3 steps are left'
 run 0 --seconds 100000
-called "bench_kernels $scratch/experiments/3-third.csv --csv $scratch/gpu-work/experiments-3-third.csv
-bench_kernels $scratch/experiments/4-new.csv --csv $scratch/gpu-work/experiments-4-new.csv
-bench_kernels $(echo "$scratch"/experiments/*.csv) --keep $scratch/gpu-work/.kernels"$'\n'"$closing"
+called "rooftile-bench kernels $scratch/experiments/3-third.csv --csv $scratch/gpu-work/experiments-3-third.csv
+rooftile-bench kernels $scratch/experiments/4-new.csv --csv $scratch/gpu-work/experiments-4-new.csv
+rooftile-bench kernels $(echo "$scratch"/experiments/*.csv) --keep $scratch/gpu-work/.kernels"$'\n'"$closing"
 
 # --- What the driver makes of kernels, on a machine with NVIDIA's tools and two GPUs. nvdisasm refuses what it does not know.
 mkdir tools
@@ -161,7 +161,7 @@ unpacked
 says unpacked/gpu-work/decode.log 'knows this'
 rm bin/act
 run 0 --seconds 100000
-says bin/calls '^bench_weights'
+says bin/calls '^rooftile-bench weights'
 
 # --- The run is ended in the middle of a step: it is asked to end, its first process is killed, all of it is killed.
 for signal in TERM KILL "KILL all"; do

@@ -1,5 +1,5 @@
 // A problem's space with all measurements as a text file, on which search strategies are compared
-// without a device (bench/bench_search).
+// without a device (rooftile-bench search).
 #pragma once
 
 #include <span>

@@ -7,6 +7,7 @@
 #include <limits>
 #include <vector>
 
+#include "bench/contests/program.h"
 #include "core/clock.h"
 #include "core/error.h"
 #include "core/numbers/statistics.h"
@@ -16,7 +17,7 @@
 #include "runtime/resident/packing.h"
 #include "runtime/verify/random_operand.h"
 
-namespace rooftile {
+namespace rooftile::packed_bench {
 namespace {
 
 constexpr double kForever = std::numeric_limits<double>::infinity();
@@ -134,9 +135,10 @@ void compare(Context& context, const Problem& p, int rounds) {
              static_cast<double>(weights.packed_bytes()) / (1 << 20));
 }
 
-int run(int argc, char** argv) {
-  CLI::App app(
-      "Calls with weights that are packed once, beside the kernel alone and unpacked calls.");
+}  // namespace
+
+void run(CLI::App& app, int argc, char** argv) {
+  app.footer("Calls with packed weights take turns with the kernel alone and with unpacked calls.");
   int rounds = 30;
   std::int64_t n = 4096, k = 4096;
   std::vector<std::int64_t> rows = {1, 512};
@@ -147,20 +149,11 @@ int run(int argc, char** argv) {
   app.add_option("--k", k, "(4096)");
   app.add_option("--db", database, "Tuning database");
   app.add_option("--device", device, "Part of a device's name or UUID");
-  CLI11_PARSE(app, argc, argv);
+  app.parse(argc, argv);
   Context context({.database = database, .device = device});
   for (const std::int64_t m : rows)
     for (const Transpose trans_b : {Transpose::kNo, Transpose::kYes})
       compare(context, packed_problem(m, n, k, Transpose::kNo, trans_b), rounds);
-  return 0;
 }
 
-}  // namespace
-}  // namespace rooftile
-
-int main(int argc, char** argv) try {
-  return rooftile::run(argc, argv);
-} catch (const std::exception& error) {
-  fmt::print(stderr, "bench_packed: {}\n", error.what());
-  return 1;
-}
+}  // namespace rooftile::packed_bench

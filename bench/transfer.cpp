@@ -25,7 +25,7 @@
 #include "runtime/dispatch/context.h"
 #include "runtime/verify/random_operand.h"
 
-namespace rooftile {
+namespace rooftile::transfer_bench {
 namespace {
 
 // A slower call is not repeated, and no round of a problem begins later than this after its first.
@@ -62,7 +62,7 @@ class StagingDatabase {
  public:
   explicit StagingDatabase(const std::filesystem::path& tuned)
       : folder_(std::filesystem::temp_directory_path() /
-                fmt::format("bench_transfer-{:.0f}", now_ns())) {
+                fmt::format("rooftile-bench-transfer-{:.0f}", now_ns())) {
     std::filesystem::create_directories(folder_);
     for (const char* suffix : {"", "-wal"})
       if (std::filesystem::exists(tuned.string() + suffix))
@@ -237,15 +237,13 @@ void run(const Options& options, const std::vector<Problem>& problems) {
 }
 
 }  // namespace
-}  // namespace rooftile
 
-int main(int argc, char** argv) {
-  using namespace rooftile;
-  CLI::App app(
-      "What a call costs besides its kernel: empty dispatches, copies by size and path, and whole\n"
-      "calls, staged and imported, beside the sum of their predicted parts and the host's.\n"
-      "Example: bench_transfer --rounds 31 --csv transfer.csv\n"
-      "         bench_transfer --parts dispatches,copies    (needs no tuned device)");
+void run(CLI::App& app, int argc, char** argv) {
+  app.footer(
+      "Empty dispatches are timed, copies by size and path, and whole calls, staged and imported,\n"
+      "beside the sum of their predicted parts and the host's.\n"
+      "Example: rooftile-bench transfer --rounds 31 --csv transfer.csv\n"
+      "         rooftile-bench transfer --parts dispatches,copies    (needs no tuned device)");
   Options options;
   WantedProblems wanted;
   app.add_option("--db", options.database, "Tuning database (default: the user's)");
@@ -258,9 +256,10 @@ int main(int argc, char** argv) {
       ->check(CLI::PositiveNumber);
   wanted.add_sizes(app, "One problem, in place of the usual eleven");
   app.add_option("--csv", options.csv, "Write the table here as well");
-  return run_program(app, argc, argv, [&] {
-    if (options.database.empty()) options.database = default_database_path();
-    const std::optional<Problem> one = wanted.one();
-    run(options, one ? std::vector<Problem>{*one} : usual_problems());
-  });
+  app.parse(argc, argv);
+  if (options.database.empty()) options.database = default_database_path();
+  const std::optional<Problem> one = wanted.one();
+  run(options, one ? std::vector<Problem>{*one} : usual_problems());
 }
+
+}  // namespace rooftile::transfer_bench

@@ -15,7 +15,7 @@
 #include "core/error.h"
 #include "core/numbers/random.h"
 
-namespace rooftile {
+namespace rooftile::forecast_bench {
 namespace {
 
 struct Setting {
@@ -106,7 +106,8 @@ void gain_of_a_budget(const Setting& setting, Curves& curves) {
     }
 }
 
-/// A call of bench_dispatch: how long the device and the host on one thread took, and would take.
+/// A call of rooftile-bench dispatch: how long the device and the host on one thread took, and
+/// would take.
 struct Call {
   double device, host, predicted_device, predicted_host;
 
@@ -126,8 +127,8 @@ std::vector<Call> calls_of(const std::string& file) {
   return calls;
 }
 
-/// Holds out each run of bench_dispatch in turn. The times of its calls, and which tier is faster,
-/// are stated from the errors that the predictions had in the other runs.
+/// Holds out each run of rooftile-bench dispatch in turn. The times of its calls, and which tier is
+/// faster, are stated from the errors that the predictions had in the other runs.
 void tiers(const Setting& setting, Curves& curves, Probabilities& device_faster) {
   if (setting.dispatch.size() < 2)
     fail(ErrorCode::kInvalidArgument,
@@ -174,23 +175,23 @@ void run(const Setting& setting) {
 }
 
 }  // namespace
-}  // namespace rooftile
 
-int main(int argc, char** argv) {
-  using namespace rooftile;
-  CLI::App app("Stated intervals and probabilities beside what held-out problems came to");
+void run(CLI::App& app, int argc, char** argv) {
   app.footer(
-      "Example: bench_forecast --times bench/results/lavapipe-untuned.csv --kernels "
+      "Example: rooftile-bench forecast --times bench/results/lavapipe-untuned.csv --kernels "
       "bench/results/lavapipe-untuned-kernels.csv --rates bench/results/lavapipe-untuned-rates.csv "
       "--spaces bench/replay/*-22.csv --dispatch dispatch-1.csv dispatch-2.csv");
   Setting setting;
-  CLI::Option* const times = app.add_option("--times", setting.times, "As of bench_regret");
-  CLI::Option* const kernels = app.add_option("--kernels", setting.kernels, "As of bench_regret");
-  CLI::Option* const rates = app.add_option("--rates", setting.frozen, "As of bench_regret");
+  CLI::Option* const times =
+      app.add_option("--times", setting.times, "As of rooftile-bench regret");
+  CLI::Option* const kernels =
+      app.add_option("--kernels", setting.kernels, "As of rooftile-bench regret");
+  CLI::Option* const rates =
+      app.add_option("--rates", setting.frozen, "As of rooftile-bench regret");
   times->needs(kernels, rates);
-  app.add_option("--spaces", setting.spaces, "Frozen spaces, as of bench_search");
+  app.add_option("--spaces", setting.spaces, "Frozen spaces, as of rooftile-bench search");
   app.add_option("--dispatch", setting.dispatch,
-                 "Results of bench_dispatch --csv, of two runs or more");
+                 "Results of rooftile-bench dispatch --csv, of two runs or more");
   app.add_option("--splits", setting.splits, "Random splits of known and held-out problems (100)")
       ->check(CLI::Range(1, 10'000));
   app.add_option("--known", setting.known, "Known problems of a class (36)")
@@ -198,5 +199,8 @@ int main(int argc, char** argv) {
   app.add_option("--seeds", setting.seeds, "Searches of each space (5)")
       ->check(CLI::Range(1, 1000));
   app.add_option("--csv", setting.csv, "Write the curves to this file");
-  return run_program(app, argc, argv, [&] { run(setting); });
+  app.parse(argc, argv);
+  run(setting);
 }
+
+}  // namespace rooftile::forecast_bench

@@ -2,14 +2,16 @@
 // with every rate calibrated.
 #include <benchmark/benchmark.h>
 
+#include <CLI/CLI.hpp>
 #include <cmath>
 #include <limits>
 #include <random>
+#include <string>
 #include <vector>
 
 #include "runtime/model/dispatch.h"
 
-namespace rooftile {
+namespace rooftile::model_bench {
 namespace {
 
 constexpr std::size_t kCalls = 1024;  // exceeds the history of a branch predictor
@@ -127,4 +129,12 @@ void prepare_model(benchmark::State& state) {
 BENCHMARK(prepare_model)->Name("model/prepare/tuned")->Arg(32)->Unit(benchmark::kMillisecond);
 
 }  // namespace
-}  // namespace rooftile
+
+/// The options are those of Google's benchmarks, which has a help of its own.
+void run(CLI::App&, int argc, char** argv) {
+  benchmark::Initialize(&argc, argv);
+  if (argc > 1) throw CLI::ExtrasError(std::vector<std::string>(argv + 1, argv + argc));
+  benchmark::RunSpecifiedBenchmarks();
+}
+
+}  // namespace rooftile::model_bench

@@ -36,7 +36,7 @@
 #include "tuner/measure/processor_handover.h"
 #include "tuner/measure/processor_pace.h"
 
-namespace rooftile {
+namespace rooftile::dispatch_bench {
 namespace {
 
 constexpr double kLongestNs = 3e9;  // A tier with a longer predicted time is skipped.
@@ -209,18 +209,16 @@ class Bench {
 };
 
 }  // namespace
-}  // namespace rooftile
 
-int main(int argc, char** argv) {
-  using namespace rooftile;
-  CLI::App app(
+void run(CLI::App& app, int argc, char** argv) {
+  app.footer(
       "Time of the chosen tier over the best tier's, on problems that calibration never saw: on\n"
       "average over the calls of a problem that are left to the context, the first one included;\n"
       "of first calls; with the host on one thread; and the same with operands in the device's\n"
       "memory, which the host has to fetch. Each also of the problems in whose time the "
       "processors\n"
       "were not held up, were near each other, or apart.\n"
-      "Example: bench_dispatch --problems 100 --csv dispatch.csv");
+      "Example: rooftile-bench dispatch --problems 100 --csv dispatch.csv");
   Options options;
   WantedProblems wanted;
   app.add_option("--db", options.database, "Tuning database (default: the user's)");
@@ -238,18 +236,12 @@ int main(int argc, char** argv) {
       ->excludes(smallest, largest);
   app.add_option("--seed", options.seed, "Of the problems and operands (1)");
   app.add_option("--csv", options.csv, "A line for each problem");
-  CLI11_PARSE(app, argc, argv);
-  if (options.smallest > options.largest) {
-    fmt::print(stderr, "bench_dispatch: --smallest {} is above --largest {}\n", options.smallest,
-               options.largest);
-    return 2;
-  }
-  try {
-    options.only = wanted.one();
-    Bench(options).run();
-    return 0;
-  } catch (const std::exception& error) {
-    fmt::print(stderr, "bench_dispatch: {}\n", error.what());
-    return 1;
-  }
+  app.parse(argc, argv);
+  if (options.smallest > options.largest)
+    throw CLI::ValidationError(
+        "--smallest", fmt::format("{} is above --largest {}", options.smallest, options.largest));
+  options.only = wanted.one();
+  Bench(options).run();
 }
+
+}  // namespace rooftile::dispatch_bench

@@ -19,7 +19,7 @@
 #include "tuner/worker/panels.h"
 #include "tuner/worker/timed_operands.h"
 
-namespace rooftile {
+namespace rooftile::decoding_bench {
 namespace {
 
 constexpr double kRotatedBytes = 128e6;
@@ -59,8 +59,8 @@ std::vector<Part> parts() {
 void apply(std::string& text, const Edit& edit) {
   const std::size_t at = text.find(edit.from);
   if (at == std::string::npos)
-    fail(ErrorCode::kInternal, "the kernel's text has no '{}': bench_decoding follows templates/",
-         edit.from);
+    fail(ErrorCode::kInternal,
+         "the kernel's text has no '{}': rooftile-bench decoding follows templates/", edit.from);
   text.replace(at, edit.from.size(), edit.to);
 }
 
@@ -172,16 +172,17 @@ void run(const Setting& setting) {
 }
 
 }  // namespace
-}  // namespace rooftile
 
-int main(int argc, char** argv) {
-  using namespace rooftile;
-  CLI::App app("Times decode kernels of weight formats beside copies that leave a part out");
+void run(CLI::App& app, int argc, char** argv) {
+  app.footer("Decode kernels of weight formats are timed beside copies that leave a part out.");
   Setting setting;
   app.add_option("--n", setting.n, "Rows of the weights");
   app.add_option("--k", setting.k, "Columns of the weights");
   app.add_option("--types", setting.types, "Types, as of `rooftile tune`")->delimiter(',');
   app.add_option("--reference", setting.reference, "The float32 kernel");
   app.add_option("--rounds", setting.rounds);
-  return run_program(app, argc, argv, [&] { run(setting); });
+  app.parse(argc, argv);
+  run(setting);
 }
+
+}  // namespace rooftile::decoding_bench

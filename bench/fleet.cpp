@@ -18,6 +18,7 @@
 #include <string>
 #include <vector>
 
+#include "bench/contests/program.h"
 #include "core/clock.h"
 #include "core/error.h"
 #include "core/numbers/statistics.h"
@@ -29,7 +30,7 @@
 #include "runtime/model/calibration.h"
 #include "runtime/model/roofline.h"
 
-namespace rooftile {
+namespace rooftile::fleet_bench {
 namespace {
 
 namespace fs = std::filesystem;
@@ -228,7 +229,7 @@ void ask(const fs::path& merged, const Fleet& fleet) {
              static_cast<double>(found) / kTransferTurns);
 }
 
-int measure(const Settings& settings) {
+void measure(const Settings& settings) {
   fs::create_directories(settings.folder);
   Fleet fleet(settings);
   double start_s = now_s();
@@ -254,28 +255,21 @@ int measure(const Settings& settings) {
                                (settings.folder / "all.db").string(), "--force"}),
         kMergeS);
   ask(merged, fleet);
-  return 0;
 }
 
 }  // namespace
-}  // namespace rooftile
 
-int main(int argc, char** argv) {
-  rooftile::Settings settings;
-  CLI::App app("Merges simulated exports of many machines and asks the result");
+void run(CLI::App& app, int argc, char** argv) {
+  Settings settings;
+  app.footer("Simulated exports of many machines are merged, and the result is asked.");
   app.add_option("folder", settings.folder, "For the files; 1 GB with the defaults")->required();
   app.add_option("--files", settings.files, "Machines");
   app.add_option("--samples", settings.samples, "Of each");
   app.add_option("--seed", settings.seed, "Of the simulation");
   app.add_option("--program", settings.program, "rooftile, if it is not this build's");
-  CLI11_PARSE(app, argc, argv);
-  try {
-    if (settings.program.empty())
-      settings.program =
-          std::filesystem::read_symlink("/proc/self/exe").parent_path().parent_path() / "rooftile";
-    return rooftile::measure(settings);
-  } catch (const std::exception& error) {
-    fmt::print(stderr, "bench_fleet: {}\n", error.what());
-    return 1;
-  }
+  app.parse(argc, argv);
+  if (settings.program.empty()) settings.program = own_file("rooftile");
+  measure(settings);
 }
+
+}  // namespace rooftile::fleet_bench

@@ -9,6 +9,7 @@
 #include <limits>
 #include <vector>
 
+#include "bench/contests/program.h"
 #include "core/clock.h"
 #include "core/error.h"
 #include "core/numbers/random.h"
@@ -19,7 +20,7 @@
 #include "runtime/resident/packing_experts.h"
 #include "runtime/resident/resident.h"
 
-namespace rooftile {
+namespace rooftile::grouped_bench {
 namespace {
 
 constexpr double kForever = std::numeric_limits<double>::infinity();
@@ -209,21 +210,20 @@ class OnDevice {
     const auto product = std::make_shared<const ResidentProduct>(
         device, compiled, bind(w.call, device->profile().limits), flops(w.call.problem) / 20,
         0.25e9);
-    contenders.push_back({name,
-                          [this, &w, product] {
-                            Segments segments;
-                            RunContents contents;
-                            MemoryUses uses;
-                            resident_->append(segments, *product, w, uses, contents.keeps,
-                                              contents.kernels);
-                            contents.lists =
-                                resident_->record(segments, Resubmission::kWhenFinished);
-                            contents.expected_ns = product->expected_ns();
-                            std::vector<CommandList*> lists;
-                            for (CommandList& list : contents.lists) lists.push_back(&list);
-                            resident_->submit(lists, std::move(contents), uses)->wait(kForever);
-                          },
-                          short_name(variant)});
+    contenders.push_back(
+        {name,
+         [this, &w, product] {
+           Segments segments;
+           RunContents contents;
+           MemoryUses uses;
+           resident_->append(segments, *product, w, uses, contents.keeps, contents.kernels);
+           contents.lists = resident_->record(segments, Resubmission::kWhenFinished);
+           contents.expected_ns = product->expected_ns();
+           std::vector<CommandList*> lists;
+           for (CommandList& list : contents.lists) lists.push_back(&list);
+           resident_->submit(lists, std::move(contents), uses)->wait(kForever);
+         },
+         short_name(variant)});
   }
   void loop(bool waited) {
     std::shared_ptr<Run> last;
@@ -261,9 +261,9 @@ void print(const std::vector<Contender>& contenders, double flops_each) {
   }
 }
 
-int run(int argc, char** argv) {
-  CLI::App app(
-      "One grouped call beside one dense GEMM of the same multiply-adds and single calls.");
+}  // namespace
+
+void run(CLI::App& app, int argc, char** argv) {
   Setting s;
   std::string database, device;
   std::string only;
@@ -283,7 +283,7 @@ int run(int argc, char** argv) {
   app.add_option("--dense-kernel", s.dense_kernel, "Variant of the dense GEMM; not certified");
   app.add_option("--db", database, "Tuning database");
   app.add_option("--device", device, "Part of a device's name or UUID");
-  CLI11_PARSE(app, argc, argv);
+  app.parse(argc, argv);
   if (s.used > s.experts)
     fail(ErrorCode::kInvalidArgument, "a token uses {} of {} experts", s.used, s.experts);
   Context context({.database = database, .device = device});
@@ -303,15 +303,6 @@ int run(int argc, char** argv) {
       contender.processor_times.push_back(processor_ns() - start_processor);
     }
   print(contenders, flops(x.dense));
-  return 0;
 }
 
-}  // namespace
-}  // namespace rooftile
-
-int main(int argc, char** argv) try {
-  return rooftile::run(argc, argv);
-} catch (const std::exception& error) {
-  fmt::print(stderr, "bench_grouped: {}\n", error.what());
-  return 1;
-}
+}  // namespace rooftile::grouped_bench

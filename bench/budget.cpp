@@ -19,7 +19,7 @@
 #include "generator/version.h"
 #include "runtime/device/device.h"
 
-namespace rooftile {
+namespace rooftile::budget_bench {
 namespace {
 
 constexpr int kFewestTurns = 7, kMostTurns = 101;
@@ -102,13 +102,11 @@ void run(const Setting& setting) {
 }
 
 }  // namespace
-}  // namespace rooftile
 
-int main(int argc, char** argv) {
-  using namespace rooftile;
-  CLI::App app(
-      "Speed of a short tuning run's winners over those of a long one, in alternating rounds.\n"
-      "Example: bench_budget 3m.db 30m.db");
+void run(CLI::App& app, int argc, char** argv) {
+  app.footer(
+      "The winners of a short run and of a long one are timed in alternating rounds.\n"
+      "Example: rooftile-bench budget 3m.db 30m.db");
   Setting setting;
   app.add_option("shorter", setting.shorter, "Tuning database of the short run")
       ->required()
@@ -119,5 +117,8 @@ int main(int argc, char** argv) {
   app.add_option("--seconds", setting.seconds, "Seconds of measurement for one problem (3)")
       ->check(CLI::PositiveNumber);
   app.add_option("--csv", setting.csv, "Write the table here as well");
-  return run_program(app, argc, argv, [&] { run(setting); });
+  app.parse(argc, argv);
+  run(setting);
 }
+
+}  // namespace rooftile::budget_bench

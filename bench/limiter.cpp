@@ -20,7 +20,7 @@
 #include "runtime/model/roofline.h"
 #include "tuner/calibrate/calibrate.h"
 
-namespace rooftile {
+namespace rooftile::limiter_bench {
 namespace {
 
 constexpr double kMostFlops = 2e8;
@@ -251,15 +251,14 @@ void run(const Setting& setting, const std::vector<TuneProblem>& problems) {
 }
 
 }  // namespace
-}  // namespace rooftile
 
-int main(int argc, char** argv) {
-  using namespace rooftile;
-  CLI::App app("Doubles one thing at a time in random kernels: which moves the time most?");
+void run(CLI::App& app, int argc, char** argv) {
   app.footer(
-      "Examples:\n  bench_limiter --kernels 50 --csv limiter.csv\n"
-      "  bench_limiter --kernels 50 --first 50 --csv limiter.csv\n"
-      "  bench_limiter --kernel \"family=naive tile_m=8 tile_n=16\" --m 100 --n 90 --k 80");
+      "One thing at a time is doubled in random kernels.\nExamples:\n  rooftile-bench limiter "
+      "--kernels 50 --csv limiter.csv\n"
+      "  rooftile-bench limiter --kernels 50 --first 50 --csv limiter.csv\n"
+      "  rooftile-bench limiter --kernel \"family=naive tile_m=8 tile_n=16\" --m 100 --n 90 --k "
+      "80");
   Setting setting;
   WantedProblems wanted;
   app.add_option("--kernels", setting.kernels, "Number of kernels (100)");
@@ -275,10 +274,11 @@ int main(int argc, char** argv) {
       ->check(CLI::Range(1, 1000));
   app.add_option("--work", setting.most_work, "Most statements of a kernel (3000)");
   app.add_option("--csv", setting.csv, "Append a line for each kernel to this file");
-  return run_program(app, argc, argv, [&] {
-    const std::vector<TuneProblem> problems = wanted.problems();
-    if (problems.empty() && *kernel)
-      fail(ErrorCode::kInvalidArgument, "name the problem of the kernel by --m, --n and --k");
-    run(setting, problems);
-  });
+  app.parse(argc, argv);
+  const std::vector<TuneProblem> problems = wanted.problems();
+  if (problems.empty() && *kernel)
+    fail(ErrorCode::kInvalidArgument, "name the problem of the kernel by --m, --n and --k");
+  run(setting, problems);
 }
+
+}  // namespace rooftile::limiter_bench

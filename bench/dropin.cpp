@@ -1,6 +1,5 @@
 // Compares the drop-in BLAS with the BLAS that it uses, in turns in one process: random problems
 // on host pointers, tiny calls, and the cost of loading it.
-#include <dlfcn.h>
 #include <fmt/format.h>
 #include <rooftile/rooftile.h>
 #include <unistd.h>
@@ -13,14 +12,17 @@
 #include <fstream>
 #include <memory>
 #include <random>
+#include <sstream>
 #include <stdexcept>
 #include <string>
 #include <vector>
 
+#include "bench/baselines/shared_library.h"
+#include "bench/contests/program.h"
 #include "core/clock.h"
 #include "core/numbers/statistics.h"
 
-namespace rooftile {
+namespace rooftile::dropin_bench {
 namespace {
 
 constexpr int kLargest = 3000;  // m, n and k are log-uniform from 1 to this
@@ -49,11 +51,11 @@ using Sgemm = void (*)(const char*, const char*, const int*, const int*, const i
                        const int*);
 
 Sgemm sgemm_of(const std::string& library) {
-  void* const handle = dlopen(library.c_str(), RTLD_NOW | RTLD_LOCAL);
-  if (handle == nullptr) throw std::runtime_error(dlerror());
-  void* const symbol = dlsym(handle, "sgemm_");
-  if (symbol == nullptr) throw std::runtime_error("no sgemm_ in " + library);
-  return reinterpret_cast<Sgemm>(symbol);
+  Sgemm found;
+  SharedLibrary("the BLAS", {library},
+                "scripts/build builds the drop-in; install libopenblas0-pthread")
+      .load(found, "sgemm_");
+  return found;
 }
 
 struct Problem {
@@ -196,13 +198,9 @@ void measure_slower_again(std::vector<Row>& rows, Sgemm blas, Sgemm drop_in,
 
 void print_random_problems(Sgemm blas, Sgemm drop_in, const Options& options) {
   const Tiers tiers;
-  std::ofstream csv;
-  if (!options.csv.empty()) {
-    csv.open(options.csv);
-    csv << "m,n,k,trans_a,trans_b,beta,tier,rounds,blas_ns,blas_mad_ns,drop_in_ns,drop_in_mad_ns,"
-           "ratio,"
-           "ratio_low,ratio_high,times_slower\n";
-  }
+  CsvFile csv(options.csv,
+              "m,n,k,trans_a,trans_b,beta,tier,rounds,blas_ns,blas_mad_ns,drop_in_ns,"
+              "drop_in_mad_ns,ratio,ratio_low,ratio_high,times_slower");
   double blas_total = 0, drop_in_total = 0, slowest = 0, slowest_low = 0;
   // Largest overhead of GEMMs for which kMostRatio allows less than kMostOverheadNs.
   double overhead = 0;
@@ -234,7 +232,7 @@ void print_random_problems(Sgemm blas, Sgemm drop_in, const Options& options) {
          .times_slower = is_slower(pair) ? 1 : 0});
   }
   measure_slower_again(rows, blas, drop_in, options);
-  for (const Row& row : rows) csv << fmt::format("{},{}\n", row.first, row.times_slower);
+  for (const Row& row : rows) csv.add(fmt::format("{},{}", row.first, row.times_slower));
   const Problem& p = slowest_problem;
   fmt::print(
       "{} random problems: BLAS {:.1f} ms, drop-in {:.1f} ms, total ratio {:.4f}\n"
@@ -248,7 +246,6 @@ void print_random_problems(Sgemm blas, Sgemm drop_in, const Options& options) {
       std::ranges::count_if(rows, [](const Row& row) { return row.times_slower > 0; }),
       100 * (kMostRatio - 1), kMostOverheadNs, std::ranges::count_if(rows, &Row::slower_each_time),
       kMoreMeasurements);
-  if (csv.is_open() && !csv.flush()) throw std::runtime_error("cannot write " + options.csv);
 }
 
 void print_overhead(int size, Sgemm blas, Sgemm drop_in, Options options) {
@@ -286,18 +283,14 @@ void print_load_of_this_process(const std::string& library, const std::string& b
 }
 
 void print_load(const Options& options) {
-  std::array<char, 4096> self = {};
-  if (::readlink("/proc/self/exe", self.data(), self.size() - 1) < 0)
-    throw std::runtime_error("cannot read /proc/self/exe");
   const std::string command =
-      fmt::format("ROOFTILE_TIER=host '{}' --load '{}'", self.data(), options.library);
+      fmt::format("ROOFTILE_TIER=host {} --load '{}'", own_command("dropin"), options.library);
   std::array<std::vector<double>, 4> samples;
   for (int i = -1; i < kProcesses; ++i) {
-    FILE* const pipe = ::popen(command.c_str(), "r");
-    if (pipe == nullptr) throw std::runtime_error("cannot start " + command);
+    std::istringstream line(output_of(command));
     std::array<double, 4> x = {};
-    const int fields = std::fscanf(pipe, "%lf %lf %lf %lf", &x[0], &x[1], &x[2], &x[3]);
-    if (::pclose(pipe) != 0 || fields != 4) throw std::runtime_error("failed: " + command);
+    for (double& value : x) line >> value;
+    if (!line) throw std::runtime_error("failed: " + command);
     for (std::size_t j = 0; i >= 0 && j < x.size(); ++j) samples[j].push_back(x[j]);
   }
   const auto text = [](const std::vector<double>& x, const char* unit) {
@@ -309,29 +302,15 @@ void print_load(const Options& options) {
              text(samples[3], "MB"), kProcesses);
 }
 
-std::string default_library() {
-  std::array<char, 4096> self = {};
-  if (::readlink("/proc/self/exe", self.data(), self.size() - 1) < 0) return {};
-  const std::string folder = self.data();
-  const std::string name = "librooftile_blas.so.0";
-  for (const char* const place : {"/../", "/../lib/"}) {
-    const std::string file = folder.substr(0, folder.rfind('/')) + place + name;
-    if (::access(file.c_str(), R_OK) == 0) return file;
-  }
-  return name;
-}
-
 }  // namespace
-}  // namespace rooftile
 
-int main(int argc, char** argv) {
-  CLI::App app(
-      "What the drop-in BLAS costs over the BLAS underneath.\n"
+void run(CLI::App& app, int argc, char** argv) {
+  app.footer(
       "A random problem that looks slower is measured again after all others, up to twice, and is\n"
       "slower only if it is each time (CSV: times_slower, 3 at most). All else is of the first\n"
       "measurement.\n"
-      "Example: bench_dropin --db rooftile.db --csv dropin.csv");
-  rooftile::Options options;
+      "Example: rooftile-bench dropin --db rooftile.db --csv dropin.csv");
+  Options options;
   std::string blas = "libopenblas.so.0";
   bool quick = false;
   app.add_option("--db", options.database, "Tuning database (default: the user's)");
@@ -344,26 +323,18 @@ int main(int argc, char** argv) {
                  "The drop-in (default: the one beside this program)");
   app.add_option("--load", options.load,
                  "Print one process' cost of loading this library, and end");
-  CLI11_PARSE(app, argc, argv);
-  try {
-    using namespace rooftile;
-    if (!options.load.empty()) {
-      print_load_of_this_process(options.load, blas);
-      return 0;
-    }
-    if (!options.database.empty()) ::setenv("ROOFTILE_DB", options.database.c_str(), 1);
-    if (quick) {
-      options.problems = std::max(1, options.problems / 10);
-      options.rounds = options.least_rounds;
-    }
-    if (options.library.empty()) options.library = default_library();
-    const Sgemm direct = sgemm_of(blas), drop_in = sgemm_of(options.library);
-    print_load(options);
-    for (const int size : {8, 48}) print_overhead(size, direct, drop_in, options);
-    print_random_problems(direct, drop_in, options);
-    return 0;
-  } catch (const std::exception& error) {
-    fmt::print(stderr, "bench_dropin: {}\n", error.what());
-    return 1;
+  app.parse(argc, argv);
+  if (!options.load.empty()) return print_load_of_this_process(options.load, blas);
+  if (!options.database.empty()) ::setenv("ROOFTILE_DB", options.database.c_str(), 1);
+  if (quick) {
+    options.problems = std::max(1, options.problems / 10);
+    options.rounds = options.least_rounds;
   }
+  if (options.library.empty()) options.library = own_file("librooftile_blas.so.0");
+  const Sgemm direct = sgemm_of(blas), drop_in = sgemm_of(options.library);
+  print_load(options);
+  for (const int size : {8, 48}) print_overhead(size, direct, drop_in, options);
+  print_random_problems(direct, drop_in, options);
 }
+
+}  // namespace rooftile::dropin_bench

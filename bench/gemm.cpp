@@ -12,7 +12,7 @@
 #include "db/store.h"
 #include "runtime/host/host_blas.h"
 
-namespace rooftile {
+namespace rooftile::gemm_bench {
 namespace {
 
 /// Compares auto with always-BLAS and with the best whole call, over all problems.
@@ -136,14 +136,12 @@ void run(const ContestSetting& setting, const std::vector<TuneProblem>& problems
 }
 
 }  // namespace
-}  // namespace rooftile
 
-int main(int argc, char** argv) {
-  using namespace rooftile;
-  CLI::App app(
-      "Compares kernels, BLAS and the dispatcher in one interleaved run.\n"
-      "Example: bench_gemm --set squares --csv squares.csv\n"
-      "         bench_gemm --m 512 --n 512 --k 512 --kernel \"family=naive tile_m=8 tile_n=16\"");
+void run(CLI::App& app, int argc, char** argv) {
+  app.footer(
+      "Example: rooftile-bench gemm --set squares --csv squares.csv\n"
+      "         rooftile-bench gemm --m 512 --n 512 --k 512 --kernel \"family=naive tile_m=8 "
+      "tile_n=16\"");
   ContestSetting setting;
   WantedProblems wanted;
   std::string csv;
@@ -170,22 +168,20 @@ int main(int argc, char** argv) {
       ->needs(baseline)
       ->check(CLI::ExistingFile);
   app.add_option("--csv", csv, "Write the table here as well");
-  const int code = run_program(app, argc, argv, [&] {
-    std::vector<std::string>& names = setting.baselines;
-    std::sort(names.begin(), names.end());
-    names.erase(std::unique(names.begin(), names.end()), names.end());
-    if (names.size() > 1 && !setting.baseline_library.empty())
-      throw CLI::ValidationError("--baseline-library",
-                                 "is one library's path; name one --baseline");
-    for (const std::string& types : against) setting.against.push_back(parse_types(types));
-    for (const std::string& kernel : kernels) {
-      if (kernel.find("family=") == std::string::npos)
-        fail(ErrorCode::kInvalidArgument, "--kernel '{}' names no family", kernel);
-      setting.kernels.push_back(parse_variant(kernel));
-    }
-    if (setting.database.empty()) setting.database = default_database_path();
-    rooftile::run(setting, wanted.problems("default"), csv);
-  });
-  std::fflush(nullptr);
-  std::_Exit(code);  // Threads may be in a driver's compiler for ever.
+  app.parse(argc, argv);
+  std::vector<std::string>& names = setting.baselines;
+  std::sort(names.begin(), names.end());
+  names.erase(std::unique(names.begin(), names.end()), names.end());
+  if (names.size() > 1 && !setting.baseline_library.empty())
+    throw CLI::ValidationError("--baseline-library", "is one library's path; name one --baseline");
+  for (const std::string& types : against) setting.against.push_back(parse_types(types));
+  for (const std::string& kernel : kernels) {
+    if (kernel.find("family=") == std::string::npos)
+      fail(ErrorCode::kInvalidArgument, "--kernel '{}' names no family", kernel);
+    setting.kernels.push_back(parse_variant(kernel));
+  }
+  if (setting.database.empty()) setting.database = default_database_path();
+  run(setting, wanted.problems("default"), csv);
 }
+
+}  // namespace rooftile::gemm_bench

@@ -1,5 +1,7 @@
 // Checks calibration and model: the host's rates against an independent program in the same run,
 // the device's rates against clpeak, and the model's bounds and order against measured kernels.
+#include "runtime/model/roofline.h"
+
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <spawn.h>
@@ -23,24 +25,11 @@
 #include "core/numbers/statistics.h"
 #include "db/store.h"
 #include "runtime/host/host_blas.h"
-#include "runtime/model/roofline.h"
 #include "tuner/calibrate/calibrate.h"
 #include "tuner/search/frozen_space.h"
 
-namespace rooftile {
+namespace rooftile::roofline_bench {
 namespace {
-
-/// Returns a program's output. Throws kIo when the program fails.
-std::string output_of(const std::string& command) {
-  FILE* const pipe = ::popen(command.c_str(), "r");
-  if (pipe == nullptr) fail(ErrorCode::kIo, "cannot run {}", command);
-  std::string text;
-  for (char buffer[4096]; const std::size_t got = std::fread(buffer, 1, sizeof buffer, pipe);)
-    text.append(buffer, got);
-  if (const int status = ::pclose(pipe); status != 0)
-    fail(ErrorCode::kIo, "{} failed (status {})", command, status);
-  return text;
-}
 
 /// Runs bench/host_reference with this many threads, which waits for requests.
 class Reference {
@@ -111,8 +100,7 @@ void compare_once(Compared& compared, bool own_first) {
 }
 
 void host(int rounds) {
-  const std::filesystem::path program =
-      std::filesystem::read_symlink("/proc/self/exe").parent_path() / "host_reference";
+  const std::filesystem::path program = own_file("host_reference");
   Reference threads(program, HostBlas::get().threads()), single(program, 1);
   std::vector<Compared> figures;
   for (SampledFigure& figure : host_peaks()) {
@@ -252,14 +240,11 @@ void model(const ModelOptions& options) {
 }
 
 }  // namespace
-}  // namespace rooftile
 
-int main(int argc, char** argv) {
-  using namespace rooftile;
-  CLI::App app("Checks calibration and roofline model against other programs and measured kernels");
+void run(CLI::App& app, int argc, char** argv) {
   app.footer(
-      "Examples:\n  bench_roofline host\n  bench_roofline device\n"
-      "  bench_roofline model bench/replay/*-22.csv");
+      "Examples:\n  rooftile-bench roofline host\n  rooftile-bench roofline device\n"
+      "  rooftile-bench roofline model bench/replay/*-22.csv");
   app.require_subcommand(1);
   int rounds = 15;
   CLI::App* host_command =
@@ -276,12 +261,13 @@ int main(int argc, char** argv) {
       ->required();
   model_command->add_option("--calibration", options.calibration,
                             "Database with the calibration to use instead of the spaces' own");
-  return run_program(app, argc, argv, [&] {
-    if (*host_command)
-      host(rounds);
-    else if (*device_command)
-      device();
-    else
-      model(options);
-  });
+  app.parse(argc, argv);
+  if (*host_command)
+    host(rounds);
+  else if (*device_command)
+    device();
+  else
+    model(options);
 }
+
+}  // namespace rooftile::roofline_bench

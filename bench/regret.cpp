@@ -17,7 +17,7 @@
 #include "runtime/model/portfolio.h"
 #include "tuner/search/frozen_space.h"
 
-namespace rooftile {
+namespace rooftile::regret_bench {
 namespace {
 
 struct Setting {
@@ -94,13 +94,10 @@ void run(const Setting& setting) {
 }
 
 }  // namespace
-}  // namespace rooftile
 
-int main(int argc, char** argv) {
-  using namespace rooftile;
-  CLI::App app("Claimed regret of untuned problems beside the regret on held-out problems");
+void run(CLI::App& app, int argc, char** argv) {
   app.footer(
-      "Example: bench_regret bench/results/lavapipe-untuned.csv "
+      "Example: rooftile-bench regret bench/results/lavapipe-untuned.csv "
       "bench/results/lavapipe-untuned-kernels.csv --rates "
       "bench/results/lavapipe-untuned-rates.csv");
   Setting setting;
@@ -110,5 +107,8 @@ int main(int argc, char** argv) {
       ->required();
   app.add_option("--splits", setting.splits, "Random splits of each size (40)")
       ->check(CLI::Range(1, 10'000));
-  return run_program(app, argc, argv, [&] { run(setting); });
+  app.parse(argc, argv);
+  run(setting);
 }
+
+}  // namespace rooftile::regret_bench

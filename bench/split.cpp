@@ -16,7 +16,7 @@
 #include "runtime/dispatch/context.h"
 #include "runtime/verify/random_operand.h"
 
-namespace rooftile {
+namespace rooftile::split_bench {
 namespace {
 
 struct Contestant {
@@ -122,11 +122,8 @@ void compare(const Problem& p, const std::string& database, int rounds, bool tog
 }
 
 }  // namespace
-}  // namespace rooftile
 
-int main(int argc, char** argv) {
-  using namespace rooftile;
-  CLI::App app("Calls split over devices and the host, beside each alone.");
+void run(CLI::App& app, int argc, char** argv) {
   int rounds = 15;
   std::vector<std::string> sizes = {"2048x2048x2048"};
   std::string database, csv_file;
@@ -136,13 +133,14 @@ int main(int argc, char** argv) {
   app.add_option("--db", database, "Tuning database");
   app.add_option("--csv", csv_file, "Also write CSV");
   app.add_flag("--together", together, "Also split where that is not predicted to be faster");
-  return run_program(app, argc, argv, [&] {
-    CsvFile csv(csv_file, "problem,contestant,ns,speed,speed_low,speed_high,relative_to,note");
-    for (const std::string& size : sizes) {
-      std::int64_t m = 0, n = 0, k = 0;
-      if (std::sscanf(size.c_str(), "%ldx%ldx%ld", &m, &n, &k) != 3)
-        fail(ErrorCode::kInvalidArgument, "--sizes is '{}'; it is MxNxK", size);
-      compare(packed_problem(m, n, k), database, rounds, together, csv);
-    }
-  });
+  app.parse(argc, argv);
+  CsvFile csv(csv_file, "problem,contestant,ns,speed,speed_low,speed_high,relative_to,note");
+  for (const std::string& size : sizes) {
+    std::int64_t m = 0, n = 0, k = 0;
+    if (std::sscanf(size.c_str(), "%ldx%ldx%ld", &m, &n, &k) != 3)
+      fail(ErrorCode::kInvalidArgument, "--sizes is '{}'; it is MxNxK", size);
+    compare(packed_problem(m, n, k), database, rounds, together, csv);
+  }
 }
+
+}  // namespace rooftile::split_bench

@@ -24,7 +24,7 @@
 #include "runtime/device/device.h"
 #include "runtime/kernel/staging.h"
 
-namespace rooftile {
+namespace rooftile::kernels_bench {
 namespace {
 
 constexpr double kRotatedBytes = 128e6;
@@ -237,14 +237,12 @@ void run(const Setting& setting, const std::vector<TuneProblem>& problems) {
 }
 
 }  // namespace
-}  // namespace rooftile
 
-int main(int argc, char** argv) {
-  using namespace rooftile;
-  CLI::App app(
-      "Times kernels beside each other on the first Vulkan device\n"
-      "Example: bench_kernels bench/experiments/3-float32.csv --csv answers.csv\n"
-      "         bench_kernels --m 512 --n 512 --k 512 --priors 5");
+void run(CLI::App& app, int argc, char** argv) {
+  app.footer(
+      "Kernels are timed beside each other on the first Vulkan device.\n"
+      "Example: rooftile-bench kernels bench/experiments/3-float32.csv --csv answers.csv\n"
+      "         rooftile-bench kernels --m 512 --n 512 --k 512 --priors 5");
   Setting setting;
   WantedProblems wanted;
   CLI::Option* files =
@@ -273,14 +271,12 @@ int main(int argc, char** argv) {
                  "Parameters of a kernel for the problems; several times");
   app.add_option("--priors", setting.priors,
                  "So many of the kernels that are tried without tuning");
-  const int code = run_program(app, argc, argv, [&] {
-    const std::vector<TuneProblem> problems = wanted.problems();
-    if (problems.empty() &&
-        (setting.files.empty() || !setting.kernels.empty() || setting.priors > 0))
-      fail(ErrorCode::kInvalidArgument, "name {} (see --help)",
-           setting.files.empty() ? "a file of experiments or a problem" : "the kernels' problem");
-    run(setting, problems);
-  });
-  std::fflush(nullptr);
-  std::_Exit(code);  // Threads may be in a driver's compiler for ever.
+  app.parse(argc, argv);
+  const std::vector<TuneProblem> problems = wanted.problems();
+  if (problems.empty() && (setting.files.empty() || !setting.kernels.empty() || setting.priors > 0))
+    fail(ErrorCode::kInvalidArgument, "name {} (see --help)",
+         setting.files.empty() ? "a file of experiments or a problem" : "the kernels' problem");
+  run(setting, problems);
 }
+
+}  // namespace rooftile::kernels_bench

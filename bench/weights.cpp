@@ -20,7 +20,7 @@
 #include "runtime/kernel/staging.h"
 #include "runtime/verify/random_operand.h"
 
-namespace rooftile {
+namespace rooftile::weights_bench {
 namespace {
 
 constexpr double kRotatedBytes = 128e6;
@@ -200,11 +200,9 @@ int run(const Setting& setting) {
 }
 
 }  // namespace
-}  // namespace rooftile
 
-int main(int argc, char** argv) {
-  using namespace rooftile;
-  CLI::App app("Times products with weights of each format beside float32 ones, in turns");
+void run(CLI::App& app, int argc, char** argv) {
+  app.footer("Products with weights of each format are timed in turns with float32 ones.");
   Setting setting;
   app.add_option("--m", setting.m, "Rows of A (1: decoding)");
   app.add_option("--n", setting.n, "Rows of the weights");
@@ -217,5 +215,8 @@ int main(int argc, char** argv) {
   app.add_option("--ggml", setting.ggml,
                  "Path of libggml-vulkan.so: ggml takes part (docs/baselines.md)");
   app.add_option("--csv", setting.csv, "Also writes a table");
-  return run_program(app, argc, argv, [&] { run(setting); });
+  app.parse(argc, argv);
+  run(setting);
 }
+
+}  // namespace rooftile::weights_bench

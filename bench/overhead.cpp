@@ -3,11 +3,9 @@
 // untuned problem, of adding a product to a list, and the time until a process has an open context
 // and its first result from the device. Cached decisions and decisions that involve the device are
 // measured inside the library; the rest goes through the C ABI, as in programs.
-#include <dlfcn.h>
 #include <fmt/format.h>
 #include <rooftile/resident.h>
 #include <rooftile/rooftile.h>
-#include <unistd.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -17,10 +15,13 @@
 #include <filesystem>
 #include <limits>
 #include <memory>
+#include <sstream>
 #include <stdexcept>
 #include <string>
 #include <vector>
 
+#include "bench/baselines/shared_library.h"
+#include "bench/contests/program.h"
 #include "core/clock.h"
 #include "core/numbers/statistics.h"
 #include "db/store.h"
@@ -28,7 +29,7 @@
 #include "runtime/dispatch/context.h"
 #include "runtime/dispatch/repeated_calls.h"
 
-namespace rooftile {
+namespace rooftile::overhead_bench {
 namespace {
 
 constexpr int kTiny = 8;  // m, n and k of the GEMM whose overhead is measured
@@ -46,12 +47,43 @@ constexpr std::int64_t kFirstSize = 512;  // m, n and k of the first result from
 constexpr int kProcesses = 15;
 constexpr int kListed = 64, kListCalls = 200, kLists = 41;  // m, n and k; products of a list
 
+/// The C ABI of librooftile.so, which is opened at run time: calls go into the library, as those of
+/// programs do, and not to the copy of it in this program.
+struct Library {
+  SharedLibrary file{"librooftile.so", {own_file("librooftile.so.0")}, "scripts/build builds it"};
+  decltype(rooftile_last_error)* last_error;
+  decltype(rooftile_open)* open;
+  decltype(rooftile_close)* close;
+  decltype(rooftile_sgemm)* sgemm;
+  decltype(rooftile_buffer_create)* buffer_create;
+  decltype(rooftile_buffer_release)* buffer_release;
+  decltype(rooftile_list_create)* list_create;
+  decltype(rooftile_list_release)* list_release;
+  decltype(rooftile_list_gemm)* list_gemm;
+  Library() {
+    file.load(last_error, "rooftile_last_error");
+    file.load(open, "rooftile_open");
+    file.load(close, "rooftile_close");
+    file.load(sgemm, "rooftile_sgemm");
+    file.load(buffer_create, "rooftile_buffer_create");
+    file.load(buffer_release, "rooftile_buffer_release");
+    file.load(list_create, "rooftile_list_create");
+    file.load(list_release, "rooftile_list_release");
+    file.load(list_gemm, "rooftile_list_gemm");
+  }
+};
+
+const Library& library() {
+  static const Library opened;
+  return opened;
+}
+
 void check(rooftile_status status) {
-  if (status != ROOFTILE_OK) throw std::runtime_error(rooftile_last_error());
+  if (status != ROOFTILE_OK) throw std::runtime_error(library().last_error());
 }
 
 struct CloseContext {
-  void operator()(rooftile_context* context) const { rooftile_close(context); }
+  void operator()(rooftile_context* context) const { library().close(context); }
 };
 using ContextPointer = std::unique_ptr<rooftile_context, CloseContext>;
 
@@ -61,7 +93,7 @@ ContextPointer open_context(const std::string& database, int no_untuned_log = 0)
   options.no_untuned_log = no_untuned_log;
   options.database_path = database.empty() ? nullptr : database.c_str();
   rooftile_context* context = nullptr;
-  check(rooftile_open(&options, &context));
+  check(library().open(&options, &context));
   return ContextPointer(context);
 }
 
@@ -81,11 +113,10 @@ using CblasSgemm = void (*)(int, int, int, int, int, int, float, const float*, i
                             int, float, float*, int);
 
 CblasSgemm blas_sgemm() {
-  void* handle = dlopen("libopenblas.so.0", RTLD_NOW | RTLD_LOCAL);
-  void* symbol = handle != nullptr ? dlsym(handle, "cblas_sgemm") : nullptr;
-  if (symbol == nullptr)
-    throw std::runtime_error("no cblas_sgemm in libopenblas.so.0; install libopenblas0-pthread");
-  return reinterpret_cast<CblasSgemm>(symbol);
+  CblasSgemm found;
+  SharedLibrary("OpenBLAS", {"libopenblas.so.0"}, "install libopenblas0-pthread")
+      .load(found, "cblas_sgemm");
+  return found;
 }
 
 template <typename Call>
@@ -105,6 +136,7 @@ void print_counting() {
   device.name = "untuned";
   Store(database).device_id(device);
   std::vector<double> difference_ns;
+  const auto sgemm = library().sgemm;
   {
     const ContextPointer counting = open_context(database), silent = open_context(database, 1);
     std::vector<float> a(kUntuned * kUntuned, 0.5f), b(kUntuned * kUntuned, 0.25f),
@@ -112,8 +144,8 @@ void print_counting() {
     const rooftile_sgemm_args args = square(kUntuned, a, b, c);
     const auto round_ns = [&](const ContextPointer& context) {
       // Decides once, because the contexts share a cache.
-      check(rooftile_sgemm(context.get(), &args));
-      return call_ns(kUntunedCalls, [&] { check(rooftile_sgemm(context.get(), &args)); });
+      check(sgemm(context.get(), &args));
+      return call_ns(kUntunedCalls, [&] { check(sgemm(context.get(), &args)); });
     };
     for (int round = 0; round < kUntunedRounds; ++round) {
       const double without = round_ns(silent), with = round_ns(counting);
@@ -129,6 +161,7 @@ void print_counting() {
 void print_overhead(const std::string& database) {
   constexpr int kRowMajor = 101, kNoTrans = 111;
   const CblasSgemm direct = blas_sgemm();
+  const auto sgemm = library().sgemm;
   const ContextPointer context = open_context(database);
   std::vector<float> a(kTiny * kTiny, 0.5f), b(kTiny * kTiny, 0.25f), c(kTiny * kTiny, 0.0f);
   const rooftile_sgemm_args args = square(kTiny, a, b, c);
@@ -136,7 +169,7 @@ void print_overhead(const std::string& database) {
     direct(kRowMajor, kNoTrans, kNoTrans, kTiny, kTiny, kTiny, 1.0f, a.data(), kTiny, b.data(),
            kTiny, 0.0f, c.data(), kTiny);
   };
-  const auto through_rooftile = [&] { check(rooftile_sgemm(context.get(), &args)); };
+  const auto through_rooftile = [&] { check(sgemm(context.get(), &args)); };
   std::vector<double> blas_ns, rooftile_ns, difference_ns;
   for (int round = -1; round < kRounds; ++round) {
     const double blas = call_ns(kCalls, through_blas), ours = call_ns(kCalls, through_rooftile);
@@ -184,15 +217,15 @@ void print_new_decision(const std::string& database) {
   std::vector<float> a(kTiny * (kTiny + kNewProblems), 0.5f), b(kTiny * kTiny, 0.25f),
       c(kTiny * kTiny, 0.0f);
   rooftile_sgemm_args args = square(kTiny, a, b, c);
+  const auto sgemm = library().sgemm;
   std::vector<double> new_ns;
   for (int round = -1; round < kRounds; ++round) {
     int padding = 0;
     args.lda = kTiny;
-    const double cached =
-        call_ns(kNewProblems, [&] { check(rooftile_sgemm(context.get(), &args)); });
+    const double cached = call_ns(kNewProblems, [&] { check(sgemm(context.get(), &args)); });
     const double decided = call_ns(kNewProblems, [&] {
       args.lda = kTiny + padding++;
-      check(rooftile_sgemm(context.get(), &args));
+      check(sgemm(context.get(), &args));
     });
     if (round >= 0) new_ns.push_back(decided - cached);
   }
@@ -228,10 +261,10 @@ void print_contended_decision(const std::string& database) {
 }
 
 struct ReleaseBuffer {
-  void operator()(rooftile_buffer* buffer) const { rooftile_buffer_release(buffer); }
+  void operator()(rooftile_buffer* buffer) const { library().buffer_release(buffer); }
 };
 struct ReleaseList {
-  void operator()(rooftile_list* list) const { rooftile_list_release(list); }
+  void operator()(rooftile_list* list) const { library().list_release(list); }
 };
 
 void print_list(const std::string& database) {
@@ -239,7 +272,7 @@ void print_list(const std::string& database) {
   std::array<std::unique_ptr<rooftile_buffer, ReleaseBuffer>, 3> buffers;
   for (auto& buffer : buffers) {
     rooftile_buffer* made = nullptr;
-    check(rooftile_buffer_create(context.get(), sizeof(float) * kListed * kListed, &made));
+    check(library().buffer_create(context.get(), sizeof(float) * kListed * kListed, &made));
     buffer.reset(made);
   }
   rooftile_gemm_args args = {};
@@ -252,13 +285,14 @@ void print_list(const std::string& database) {
   operands.a.buffer = buffers[0].get();
   operands.b.buffer = buffers[1].get();
   operands.c.buffer = buffers[2].get();
+  const auto list_gemm = library().list_gemm;
   std::vector<double> ns;
   for (int i = -1; i < kLists; ++i) {
     rooftile_list* made = nullptr;
-    check(rooftile_list_create(context.get(), &made));
+    check(library().list_create(context.get(), &made));
     const std::unique_ptr<rooftile_list, ReleaseList> list(made);
     const double added =
-        call_ns(kListCalls, [&] { check(rooftile_list_gemm(list.get(), &args, &operands)); });
+        call_ns(kListCalls, [&] { check(list_gemm(list.get(), &args, &operands)); });
     if (i >= 0) ns.push_back(added);
   }
   fmt::print("adding {0}x{0}x{0} to a list: {1:.1f} us (mad {2:.1f}, {3} lists of {4})\n", kListed,
@@ -287,23 +321,17 @@ Start measure_start(const First& first) {
   rooftile_sgemm_args args = square(kFirstSize, a, b, c);
   args.trans_b = first.trans_b ? ROOFTILE_TRANSPOSE : ROOFTILE_NO_TRANSPOSE;
   args.tier = ROOFTILE_TIER_DEVICE;
-  check(rooftile_sgemm(context.get(), &args));
+  check(library().sgemm(context.get(), &args));
   return {.open_ms = (opened - start) * 1e-6, .first_result_ms = (now_ns() - start) * 1e-6};
 }
 
 // Every sample runs in a process of its own, so that only files are warm.
 Start start_of_a_process(const First& first) {
-  std::array<char, 4096> self = {};
-  if (::readlink("/proc/self/exe", self.data(), self.size() - 1) < 0)
-    throw std::runtime_error("cannot read /proc/self/exe");
-  const std::string command =
-      fmt::format("'{}' --first-result{}{}", self.data(), first.trans_b ? " --trans-b" : "",
-                  first.database.empty() ? "" : " --db '" + first.database + "'");
-  FILE* pipe = ::popen(command.c_str(), "r");
-  if (pipe == nullptr) throw std::runtime_error("cannot start " + command);
+  std::istringstream line(output_of(fmt::format(
+      "{} --first-result{}{}", own_command("overhead"), first.trans_b ? " --trans-b" : "",
+      first.database.empty() ? "" : " --db '" + first.database + "'")));
   Start start;
-  const int fields = std::fscanf(pipe, "%lf %lf", &start.open_ms, &start.first_result_ms);
-  if (::pclose(pipe) != 0 || fields != 2)
+  if (!(line >> start.open_ms >> start.first_result_ms))
     throw std::runtime_error("the process that was to use the device failed");
   return start;
 }
@@ -327,11 +355,10 @@ void print_start(const First& first) {
 }
 
 }  // namespace
-}  // namespace rooftile
 
-int main(int argc, char** argv) {
-  CLI::App app("Costs of the runtime itself.\nExample: bench_overhead --db rooftile.db");
-  rooftile::First first;
+void run(CLI::App& app, int argc, char** argv) {
+  app.footer("Example: rooftile-bench overhead --db rooftile.db");
+  First first;
   std::string& database = first.database;
   bool first_result = false, list = false;
   app.add_flag("--trans-b", first.trans_b, "The first device result is of a transposed B");
@@ -339,27 +366,20 @@ int main(int argc, char** argv) {
   app.add_flag("--first-result", first_result,
                "Print one process' milliseconds to an open context and to its first device result");
   app.add_flag("--list", list, "Print only the cost of adding a product to a list");
-  CLI11_PARSE(app, argc, argv);
-  try {
-    if (list) {
-      rooftile::print_list(database);
-      return 0;
-    }
-    if (first_result) {
-      const rooftile::Start start = rooftile::measure_start(first);
-      fmt::print("{} {}\n", start.open_ms, start.first_result_ms);
-      return 0;
-    }
-    rooftile::print_overhead(database);
-    rooftile::print_known_decision();
-    rooftile::print_new_decision(database);
-    rooftile::print_contended_decision(database);
-    rooftile::print_counting();
-    rooftile::print_list(database);
-    rooftile::print_start(first);
-    return 0;
-  } catch (const std::exception& error) {
-    fmt::print(stderr, "bench_overhead: {}\n", error.what());
-    return 1;
+  app.parse(argc, argv);
+  if (list) return print_list(database);
+  if (first_result) {
+    const Start start = measure_start(first);
+    fmt::print("{} {}\n", start.open_ms, start.first_result_ms);
+    return;
   }
+  print_overhead(database);
+  print_known_decision();
+  print_new_decision(database);
+  print_contended_decision(database);
+  print_counting();
+  print_list(database);
+  print_start(first);
 }
+
+}  // namespace rooftile::overhead_bench

@@ -14,7 +14,7 @@
 #include "core/numbers/statistics.h"
 #include "tuner/search/strategy_choice.h"
 
-namespace rooftile {
+namespace rooftile::search_bench {
 namespace {
 
 constexpr std::size_t kFirst = 4, kEarly = 16;  // candidates after which the results are reported
@@ -173,12 +173,11 @@ class Comparison {
 };
 
 }  // namespace
-}  // namespace rooftile
 
-int main(int argc, char** argv) {
-  using namespace rooftile;
-  CLI::App app("Compares search strategies on frozen spaces, without a device");
-  app.footer("Example: bench_search bench/replay/*-22.csv --plot search.svg");
+void run(CLI::App& app, int argc, char** argv) {
+  app.footer(
+      "The searches run on frozen spaces, without a device.\nExample: rooftile-bench search "
+      "bench/replay/*-22.csv --plot search.svg");
   Settings settings;
   app.add_option("files", settings.files, "Frozen spaces, as rooftile db export-space writes them")
       ->required();
@@ -197,14 +196,15 @@ int main(int argc, char** argv) {
   app.add_option("--csv", settings.csv, "Write every curve's median and 95 % interval there");
   app.add_option("--plot", settings.plot,
                  "Draw the curves there, as PNG if it ends so, else SVG (needs gnuplot)");
-  return run_program(app, argc, argv, [&] {
-    if (settings.clock) {
-      std::vector<Replay> replays;
-      for (const std::string& file : settings.files)
-        replays.push_back(load_replay(file, settings.calibration));
-      compare_by_clock(replays, settings.seeds, settings.csv);
-    } else {
-      Comparison(settings).run();
-    }
-  });
+  app.parse(argc, argv);
+  if (settings.clock) {
+    std::vector<Replay> replays;
+    for (const std::string& file : settings.files)
+      replays.push_back(load_replay(file, settings.calibration));
+    compare_by_clock(replays, settings.seeds, settings.csv);
+  } else {
+    Comparison(settings).run();
+  }
 }
+
+}  // namespace rooftile::search_bench

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "bench/contests/program.h"
 #include "core/clock.h"
 #include "core/numbers/random.h"
 #include "core/numbers/statistics.h"
@@ -16,7 +17,7 @@
 #include "runtime/dispatch/context.h"
 #include "runtime/verify/random_operand.h"
 
-namespace rooftile {
+namespace rooftile::precision_bench {
 namespace {
 
 // Calls are repeated until a sample takes at least this long.
@@ -66,14 +67,12 @@ Problem problem(std::int64_t m, std::int64_t n, std::int64_t k, const char* type
 }
 
 }  // namespace
-}  // namespace rooftile
 
-int main(int argc, char** argv) try {
-  using namespace rooftile;
-  CLI::App app{"Times exact64 against standard precision on the host"};
+void run(CLI::App& app, int argc, char** argv) {
+  app.footer("Calls in exact64 take turns with the same calls in standard precision.");
   int rounds = 15;
   app.add_option("--rounds", rounds, "Rounds of each problem")->check(CLI::PositiveNumber);
-  CLI11_PARSE(app, argc, argv);
+  app.parse(argc, argv);
   Context context({.database = "/nonexistent/rooftile.db"});
   fmt::print("{:<28} {:<6} {:>10} {:>10} {:>7}  {}\n", "problem", "tier", "standard", "exact64",
              "ratio", "95 % interval");
@@ -83,8 +82,6 @@ int main(int argc, char** argv) try {
           problem(1024, 1024, 1024), problem(1, 4096, 4096), problem(64, 4096, 1024),
           problem(512, 512, 512, "f16_f16"), problem(512, 512, 512, "i8")})
       compare(context, p, tier, rounds);
-  return 0;
-} catch (const std::exception& error) {
-  std::fprintf(stderr, "bench_precision: %s\n", error.what());
-  return 1;
 }
+
+}  // namespace rooftile::precision_bench
