@@ -32,7 +32,6 @@ namespace search_bench { Bench run; }
 namespace split_bench { Bench run; }
 namespace transfer_bench { Bench run; }
 namespace weights_bench { Bench run; }
-// clang-format on
 
 namespace {
 
@@ -42,44 +41,28 @@ struct Entry {
 };
 
 constexpr Entry kBenches[] = {
-    {"budget", "What does a tuning run lose by ending early?", budget_bench::run},
-    {"decoding", "How much could faster decoding of quantised weights gain in products of one row?",
-     decoding_bench::run},
-    {"dispatch", "How much slower than the best tier is the one that is chosen by prediction?",
-     dispatch_bench::run},
-    {"dropin", "What does the drop-in BLAS cost over the BLAS underneath?", dropin_bench::run},
-    {"fleet", "How long do merging and asking take for the databases of a thousand machines?",
-     fleet_bench::run},
-    {"forecast",
-     "Do the intervals and probabilities that the program states hold for held-out problems?",
-     forecast_bench::run},
-    {"gemm",
-     "How fast are kernels, whole calls, BLAS and vendors' libraries in one interleaved run?",
-     gemm_bench::run},
-    {"grouped", "What does a grouped call take beside one dense GEMM and a loop of single calls?",
-     grouped_bench::run},
-    {"kernels", "Which kernel of a problem is faster, and what does the driver make of each?",
-     kernels_bench::run},
-    {"limiter", "Is what is said to limit a kernel that whose doubling moves its time the most?",
-     limiter_bench::run},
-    {"model", "How long does a decision take on a problem that was never seen before?",
-     model_bench::run},
-    {"overhead", "What does a call through the runtime cost, and the start of a process?",
-     overhead_bench::run},
-    {"packed", "What do weights gain that are packed once?", packed_bench::run},
-    {"precision", "What do float64 sums cost on the host?", precision_bench::run},
-    {"regret", "Is the regret that the tuner claims for untuned problems the one that is measured?",
-     regret_bench::run},
-    {"roofline", "Do calibration and model agree with other programs and with measured kernels?",
-     roofline_bench::run},
-    {"search", "How close to the optimum is each search strategy after so many candidates?",
-     search_bench::run},
-    {"split", "How fast are calls that are split over devices and the host, beside each alone?",
-     split_bench::run},
-    {"transfer", "What does a call take besides its kernel?", transfer_bench::run},
-    {"weights", "What does a product with weights of each format cost beside float32 ones?",
-     weights_bench::run},
+  {"budget", "What does a tuning run lose by ending early?", budget_bench::run},
+  {"decoding", "How much could faster decoding of quantised weights gain in products of one row?", decoding_bench::run},
+  {"dispatch", "How much slower than the best tier is the one that is chosen by prediction?", dispatch_bench::run},
+  {"dropin", "What does the drop-in BLAS cost over the BLAS underneath?", dropin_bench::run},
+  {"fleet", "How long do merging and asking take for the databases of a thousand machines?", fleet_bench::run},
+  {"forecast", "Do the intervals and probabilities that the program states hold for held-out problems?", forecast_bench::run},
+  {"gemm", "How fast are kernels, whole calls, BLAS and vendors' libraries in one interleaved run?", gemm_bench::run},
+  {"grouped", "What does a grouped call take beside one dense GEMM and a loop of single calls?", grouped_bench::run},
+  {"kernels", "Which kernel of a problem is faster, and what does the driver make of each?", kernels_bench::run},
+  {"limiter", "Is what is said to limit a kernel that whose doubling moves its time the most?", limiter_bench::run},
+  {"model", "How long does a decision take on a problem that was never seen before?", model_bench::run},
+  {"overhead", "What does a call through the runtime cost, and the start of a process?", overhead_bench::run},
+  {"packed", "What do weights gain that are packed once?", packed_bench::run},
+  {"precision", "What do float64 sums cost on the host?", precision_bench::run},
+  {"regret", "Is the regret that the tuner claims for untuned problems the one that is measured?", regret_bench::run},
+  {"roofline", "Do calibration and model agree with other programs and with measured kernels?", roofline_bench::run},
+  {"search", "How close to the optimum is each search strategy after so many candidates?", search_bench::run},
+  {"split", "How fast are calls that are split over devices and the host, beside each alone?", split_bench::run},
+  {"transfer", "What does a call take besides its kernel?", transfer_bench::run},
+  {"weights", "What does a product with weights of each format cost beside float32 ones?", weights_bench::run},
 };
+// clang-format on
 
 int run(const Entry& bench, int argc, char** argv) {
   const std::string name = fmt::format("rooftile-bench {}", bench.name);

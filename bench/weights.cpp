@@ -4,7 +4,6 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <fstream>
 #include <map>
 #include <memory>
 #include <vector>
@@ -146,17 +145,17 @@ double weight_bytes(const Problem& p) {
 void write(const std::vector<Contestant>& all, const Setting& setting) {
   const auto best = fastest(all);
   if (setting.csv.empty() || !best.contains(kReference)) return;
-  std::ofstream file(setting.csv);
-  file << "type,m,n,k,kernel,rounds,median_ns,low_ns,high_ns,ratio,ratio_low,ratio_high,fastest\n";
+  CsvFile file(setting.csv,
+               "type,m,n,k,kernel,rounds,median_ns,low_ns,high_ns,ratio,ratio_low,"
+               "ratio_high,fastest");
   for (const Contestant& one : all) {
     if (one.ns.empty()) continue;
     const Summary time = summarize(one.ns), ratio = over(one, *best.at(kReference));
-    file << fmt::format("{},{},{},{},{},{},{:.0f},{:.0f},{:.0f},{:.4f},{:.4f},{:.4f},{}\n",
-                        one.type, setting.m, setting.n, setting.k, name(one), one.ns.size(),
-                        time.median_ns, time.low_ns, time.high_ns, ratio.median_ns, ratio.low_ns,
-                        ratio.high_ns, best.at(kind(one)) == &one ? 1 : 0);
+    file.add(fmt::format("{},{},{},{},{},{},{:.0f},{:.0f},{:.0f},{:.4f},{:.4f},{:.4f},{}", one.type,
+                         setting.m, setting.n, setting.k, name(one), one.ns.size(), time.median_ns,
+                         time.low_ns, time.high_ns, ratio.median_ns, ratio.low_ns, ratio.high_ns,
+                         best.at(kind(one)) == &one ? 1 : 0));
   }
-  if (!file.flush()) fail(ErrorCode::kIo, "cannot write all of {}", setting.csv);
 }
 
 void print(const std::vector<Contestant>& all) {

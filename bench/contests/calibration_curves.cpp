@@ -4,9 +4,9 @@
 
 #include <algorithm>
 #include <cmath>
-#include <fstream>
 #include <limits>
 
+#include "bench/contests/program.h"
 #include "core/error.h"
 #include "core/numbers/statistics.h"
 
@@ -83,17 +83,15 @@ void print(const std::string& event, const Probabilities& probabilities) {
 
 void write_csv(const std::string& file, const Curves& curves, const std::string& event,
                const Probabilities& probabilities) {
-  std::ofstream csv(file);
-  csv << "forecast,stated,observed,length,cases\n";
+  CsvFile csv(file, "forecast,stated,observed,length,cases");
   for (const auto& [name, curve] : curves)
     for (std::size_t i = 0; i < CalibrationCurve::kStated.size(); ++i)
-      csv << fmt::format("{},{},{:.4f},{:.4f},{}\n", name, CalibrationCurve::kStated[i],
-                         curve.observed(i), curve.length(i), curve.count());
+      csv.add(fmt::format("{},{},{:.4f},{:.4f},{}", name, CalibrationCurve::kStated[i],
+                          curve.observed(i), curve.length(i), curve.count()));
   for (const Probabilities::Fifth& fifth : probabilities.fifths())
     if (fifth.count > 0)
-      csv << fmt::format("{},{:.4f},{:.4f},,{}\n", event, fifth.stated / fifth.count,
-                         static_cast<double>(fifth.happened) / fifth.count, fifth.count);
-  if (!csv.flush()) fail(ErrorCode::kIo, "cannot write {}; is the disk full?", file);
+      csv.add(fmt::format("{},{:.4f},{:.4f},,{}", event, fifth.stated / fifth.count,
+                          static_cast<double>(fifth.happened) / fifth.count, fifth.count));
 }
 
 }  // namespace rooftile

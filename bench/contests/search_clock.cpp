@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <fstream>
 #include <limits>
 
+#include "bench/contests/program.h"
 #include "core/error.h"
 #include "core/numbers/random.h"
 #include "core/numbers/statistics.h"
@@ -130,7 +130,8 @@ ClockedTrace clocked_search(const Replay& replay, const ClockedSearch& how, std:
 
 void compare_by_clock(const std::vector<Replay>& replays, std::size_t seeds,
                       const std::string& csv) {
-  std::string text = "space,search,seconds,median\n", times;
+  CsvFile file(csv, "space,search,seconds,median");
+  std::string times;
   for (const double seconds : kSeconds) times += fmt::format(" {:>6} s", seconds);
   std::vector<std::vector<std::vector<double>>> all(searches().size());  // By search and replay.
   for (const Replay& replay : replays) {
@@ -145,8 +146,8 @@ void compare_by_clock(const std::vector<Replay>& replays, std::size_t seeds,
       std::vector<double> middles;
       for (std::size_t t = 0; t < kSeconds.size(); ++t) {
         middles.push_back(median(of_times[t]));
-        text += fmt::format("{},\"{}\",{},{:.4f}\n", replay.name, how.label, kSeconds[t],
-                            middles.back());
+        file.add(fmt::format("{},\"{}\",{},{:.4f}", replay.name, how.label, kSeconds[t],
+                             middles.back()));
       }
       fmt::print("  {:<36}{}\n", how.label, percentages(middles));
       all[s].push_back(std::move(middles));
@@ -160,10 +161,6 @@ void compare_by_clock(const std::vector<Replay>& replays, std::size_t seeds,
     for (std::size_t t = 0; t < kSeconds.size(); ++t) means.push_back(geometric_mean_of(all[s], t));
     fmt::print("  {:<36}{}\n", searches()[s].label, percentages(means));
   }
-  if (csv.empty()) return;
-  std::ofstream file(csv);
-  file << text;
-  if (!file.flush()) fail(ErrorCode::kIo, "cannot write {}", csv);
 }
 
 }  // namespace rooftile

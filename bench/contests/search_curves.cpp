@@ -5,8 +5,8 @@
 #include <stdio.h>
 
 #include <algorithm>
-#include <fstream>
 
+#include "bench/contests/program.h"
 #include "core/error.h"
 
 namespace rooftile {
@@ -23,14 +23,12 @@ Curve summarized(const std::string& space, const std::string& label,
 }
 
 void write_csv(const std::string& file, std::span<const Curve> curves) {
-  std::ofstream csv(file);
-  csv << "space,strategy,candidates,median,low,high\n";
+  CsvFile csv(file, "space,strategy,candidates,median,low,high");
   for (const Curve& curve : curves)
     for (std::size_t n = 0; n < curve.levels.size(); ++n)
-      csv << fmt::format("{},\"{}\",{},{:.4f},{:.4f},{:.4f}\n", curve.space, curve.label, n + 1,
-                         curve.levels[n].middle, curve.levels[n].interval.low,
-                         curve.levels[n].interval.high);
-  if (!csv.flush()) fail(ErrorCode::kIo, "cannot write {}", file);
+      csv.add(fmt::format("{},\"{}\",{},{:.4f},{:.4f},{:.4f}", curve.space, curve.label, n + 1,
+                          curve.levels[n].middle, curve.levels[n].interval.low,
+                          curve.levels[n].interval.high));
 }
 
 void plot(const std::string& file, std::span<const Curve> curves) {
