@@ -22,9 +22,10 @@ enum class Family : std::uint8_t {
 /// Loads go through a storage buffer, through a uniform texel buffer, or from a storage buffer
 /// directly into a matrix unit's fragments (matrix).
 enum class LoadPath : std::uint8_t { kBuffer, kTexel, kDirect };
-/// How the lanes of a kernel share A, or share their sums (vector). Stored (matrix): in shared
-/// memory, but in the order in which operands are stored, not along k. Then sums that only have to
-/// be narrowed to f16 go to C from the matrix unit (narrows_fragments).
+/// How the lanes of a kernel share A, or share their sums (vector). Stored: in shared memory, but
+/// in the order in which operands are stored. Matrix then has tiles that are not along k, and sums
+/// that only have to be narrowed to f16 go to C from the matrix unit (narrows_fragments); vector
+/// shares A besides the sums.
 enum class Stage : std::uint8_t { kNone, kShared, kSubgroup, kStored };
 /// The order of workgroups: n fastest, m fastest, or through groups of 4, 8 or 16 rows of tiles.
 enum class Raster : std::uint8_t { kRow, kColumn, kGrouped4, kGrouped8, kGrouped16 };
@@ -133,6 +134,10 @@ inline bool has_workgroup_scope(const Variant& v) {
 /// Whether lanes share what lies in shared memory.
 inline bool uses_shared_memory(const Variant& v) {
   return v.stage == Stage::kShared || v.stage == Stage::kStored;
+}
+/// Whether the invocations of a vector kernel read A from shared memory.
+inline bool shares_a(const Variant& v) {
+  return v.family == Family::kVector && v.stage == Stage::kStored;
 }
 /// Whether the kernel stages tiles of this operand in shared memory.
 inline bool staged_a(const Variant& v) {

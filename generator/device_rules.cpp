@@ -194,8 +194,8 @@ constexpr std::array kDeviceRules = {
     DeviceRule{"reg_n must divide tile_n",
                [](const Variant& v, const Limits&) { return divides(v.reg_n, v.tile_n); }},
     DeviceRule{"stage must be none for naive and register, shared for tiled, none or subgroup for "
-               "broadcast, shared for vector with several lanes along k, and shared or stored for "
-               "matrix unless both operands are direct",
+               "broadcast, shared or stored for vector with several lanes along k and for matrix "
+               "unless both operands are direct",
                [](const Variant& v, const Limits&) {
                  if (is(v, Family::kTiled)) return v.stage == Stage::kShared;
                  if (is(v, Family::kMatrix)) {
@@ -204,7 +204,7 @@ constexpr std::array kDeviceRules = {
                    return none ? v.stage == Stage::kNone : uses_shared_memory(v);
                  }
                  if (is(v, Family::kVector))
-                   return v.stage == (v.tile_k == v.unroll_k ? Stage::kNone : Stage::kShared);
+                   return v.tile_k == v.unroll_k ? v.stage == Stage::kNone : uses_shared_memory(v);
                  return v.stage == Stage::kNone ||
                         (is(v, Family::kBroadcast) && v.stage == Stage::kSubgroup);
                }},
@@ -221,6 +221,11 @@ constexpr std::array kDeviceRules = {
                "tile_n",
                [](const Variant& v, const Limits&) {
                  return !is(v, Family::kVector) || v.tile_m == v.reg_m || v.tile_n == v.reg_n;
+               }},
+    DeviceRule{"stage stored gives all invocations of a vector kernel the same rows of A: reg_m "
+               "must be tile_m",
+               [](const Variant& v, const Limits&) {
+                 return !shares_a(v) || v.reg_m == v.tile_m;
                }},
     DeviceRule{"vector needs a power of two of lanes along k: tile_k / unroll_k",
                [](const Variant& v, const Limits&) {
@@ -457,8 +462,12 @@ std::int64_t shared_bytes(const Variant& v, const Types& types) {
     return tiles(staged_a(v), v.tile_m) + tiles(staged_b(v), v.tile_n) +
            (fragment_place(v, types) == FragmentPlace::kOwn ? fragment_bytes(v, types) : 0);
   }
-  if (v.family == Family::kVector)
-    return lanes_k(v) == 1 ? 0 : std::int64_t{local_size(v)} * v.reg_n * kElementBytes;
+  if (v.family == Family::kVector) {
+    const std::int64_t sums = lanes_k(v) == 1 ? 0 : std::int64_t{local_size(v)} * v.reg_n,
+                       run = v.unroll_k / v.vector_width_a | 1,  // vectors, fragment/a_shared.glsl
+        a = shares_a(v) ? v.reg_m * lanes_k(v) * run * v.vector_width_a : 0;
+    return (sums + a) * kElementBytes;
+  }
   if (v.family != Family::kTiled) return 0;
   const std::int64_t row = std::int64_t{v.tile_m} + v.tile_n + 2 * std::int64_t{v.shared_pad};
   return row * v.tile_k * v.stages * kElementBytes;

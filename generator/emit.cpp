@@ -301,7 +301,10 @@ Includes gemm_includes(const Variant& v, const Signature& s) {
     includes["common/product.glsl"] =
         s.types.a == DataType::kU8 ? "common/product_dot_unsigned.glsl" : "common/product_dot.glsl";
   choose(includes, {"fragment/a_n.glsl", "fragment/a_packed.glsl"},
-         subgroup ? "fragment/a_subgroup.glsl" : fmt::format("fragment/a_{}.glsl", a));
+         subgroup      ? "fragment/a_subgroup.glsl"
+         : shares_a(v) ? "fragment/a_shared.glsl"
+                       : fmt::format("fragment/a_{}.glsl", a));
+  if (shares_a(v)) includes["fragment/k_loop_lanes.glsl"] = "fragment/k_loop_shared.glsl";
   choose(includes, {"fragment/b_n.glsl", "fragment/b_packed.glsl"},
          fmt::format("fragment/b_{}.glsl", b));
   choose(includes, {"fragment/multiply_lane.glsl"},
@@ -313,8 +316,7 @@ Includes gemm_includes(const Variant& v, const Signature& s) {
   choose(includes, {"fragment/k_loop_masked.glsl", "fragment/k_loop_whole.glsl"},
          has_whole_trips(v) ? "fragment/k_loop_whole.glsl" : "fragment/k_loop_masked.glsl");
   choose(includes, {"fragment/add_lanes_shared.glsl"},
-         v.stage == Stage::kShared ? "fragment/add_lanes_shared.glsl"
-                                   : "fragment/add_lanes_none.glsl");
+         uses_shared_memory(v) ? "fragment/add_lanes_shared.glsl" : "fragment/add_lanes_none.glsl");
   choose(includes, {"tile/a_n.glsl"}, fmt::format("tile/a_{}.glsl", a));
   choose(includes, {"tile/b_n.glsl"}, fmt::format("tile/b_{}.glsl", b));
   choose(includes, {"tile/lanes_blocked.glsl"},
@@ -438,9 +440,9 @@ std::string expand_for(Dialect dialect, std::string_view file,
 
 /// How a kernel for WebGPU knows the steps of k of its workgroup.
 WebSteps steps_of_workgroup(const Variant& v) {
-  return v.split_k == 1               ? WebSteps::kAll
-         : v.family == Family::kTiled ? WebSteps::kOfSplit
-                                      : WebSteps::kOwn;
+  return v.split_k == 1                              ? WebSteps::kAll
+         : v.family == Family::kTiled || shares_a(v) ? WebSteps::kOfSplit
+                                                     : WebSteps::kOwn;
 }
 
 std::string gemm_template(const Variant& v) {

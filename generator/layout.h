@@ -286,9 +286,9 @@ inline int elements_per_word(const Variant& v, const Types& t) {
 /// Whether a matrix kernel narrows its float32 sums in the matrix unit and stores them as a float16
 /// C.
 inline bool narrows_fragments(const Variant& v, const Signature& s) {
-  return v.stage == Stage::kStored && s.types.a == DataType::kF16 && s.types.c == DataType::kF16 &&
-         sum_type(s.types) == DataType::kF32 && !any(s.epilogue) && v.split_k == 1 &&
-         v.matrix_n % 8 == 0;
+  return v.family == Family::kMatrix && v.stage == Stage::kStored && s.types.a == DataType::kF16 &&
+         s.types.c == DataType::kF16 && sum_type(s.types) == DataType::kF32 && !any(s.epilogue) &&
+         v.split_k == 1 && v.matrix_n % 8 == 0;
 }
 
 /// Whether a matrix kernel stores fragments of sums to C (where alpha is 1, beta 0 and the tile

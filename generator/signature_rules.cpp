@@ -142,10 +142,17 @@ constexpr std::array kSignatureRules = {
                     return c.v.reduction == Reduction::kOrdered || c.limits.float32_atomic_add ||
                            part_type(c.s.types) == DataType::kI32;
                   }},
-    SignatureRule{"stage stored is for operands of 16 bits, whose fragments units read across rows",
-                  [](const TypedKernel& c) {
-                    return c.v.stage != Stage::kStored || bytes_of(c.s.types.a) == 2;
-                  }},
+    SignatureRule{
+        "stage stored of matrix is for operands of 16 bits, whose fragments units read across "
+        "rows",
+        [](const TypedKernel& c) {
+          return c.v.family != Family::kMatrix || c.v.stage != Stage::kStored ||
+                 bytes_of(c.s.types.a) == 2;
+        }},
+    SignatureRule{
+        "stage stored loads A along k for the invocations of a vector kernel: A must not be "
+        "transposed",
+        [](const TypedKernel& c) { return !shares_a(c.v) || c.s.trans_a == Transpose::kNo; }},
     SignatureRule{"store_map permuted is for tiles of A or B along k in whose plain order "
                   "neighbouring stores share banks of shared memory",
                   [](const TypedKernel& c) {

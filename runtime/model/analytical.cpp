@@ -130,7 +130,8 @@ double quantized_loads_ns(const Problem& p, const Variant& v, const DeviceRates&
 double operand_loads_ns(const Problem& p, const Variant& v, const DeviceRates& rates,
                         const Issued& i) {
   const bool b_once = staged_b(v) && v.family != Family::kVector,
-             a_once = (staged_a(v) && v.family != Family::kVector) || v.stage == Stage::kSubgroup;
+             a_once = (staged_a(v) && v.family != Family::kVector) || shares_a(v) ||
+                      v.stage == Stage::kSubgroup;
   const double b_elements = b_once ? i.b_shared : i.b_elements;
   const double a_elements = a_once ? i.a_shared : i.a_elements;
   if (v.family == Family::kMatrix) {  // Loads are words of several elements.
@@ -162,9 +163,9 @@ double shared_ns(const Problem& p, const Variant& v, const DeviceRates& rates, c
     if (lanes_k(v) == 1) return 0;
     // Each value is written and read once. At each level of the tree two values are read and one is
     // written, and lanes without work wait for the others.
-    const double bytes =
-        i.invocations * v.reg_m * v.reg_n * (2 + 3 * halvings(v, rates)) * value_bytes;
-    return over(bytes, rates.shared_gbps);
+    const double values = i.invocations * v.reg_m * v.reg_n * (2 + 3 * halvings(v, rates)) +
+                          (shares_a(v) ? i.a_elements + i.a_shared : 0);
+    return over(values * value_bytes, rates.shared_gbps);
   }
   if (!uses_shared_memory(v)) return 0;
   // Tiles hold float32 for all operand types, except for matrix units.
@@ -176,11 +177,12 @@ double shared_ns(const Problem& p, const Variant& v, const DeviceRates& rates, c
 }
 
 double barriers_ns(const Variant& v, const DeviceRates& rates, const Issued& i) {
-  if (v.family == Family::kVector && lanes_k(v) > 1)
-    return i.invocations * v.reg_m * (halvings(v, rates) + 1) * rates.barrier_ns;
-  if (v.family == Family::kVector || !uses_shared_memory(v)) return 0;
+  if (!uses_shared_memory(v)) return 0;
   const double tiles = std::ceil(i.depth / elements_of_trip(v)) + rates.loop_overrun;
-  return i.invocations * tiles * kBarriersPerTile / v.stages * rates.barrier_ns;
+  const double of_tiles =
+      v.family == Family::kVector && !shares_a(v) ? 0 : tiles * kBarriersPerTile / v.stages;
+  const double of_sums = v.family == Family::kVector ? v.reg_m * (halvings(v, rates) + 1) : 0;
+  return i.invocations * (of_tiles + of_sums) * rates.barrier_ns;
 }
 
 /// Time of storing C, or the partial sums of split-K, from registers.

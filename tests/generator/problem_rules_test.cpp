@@ -140,6 +140,20 @@ TEST(ProblemRules, WindowsOfBlocksAreWholeAndEndWithAVector) {
   EXPECT_THAT(why(alone, problem(3, 512, "f32xq6_k")), HasSubstr("last vector")) << "1260 bytes";
 }
 
+TEST(ProblemRules, VectorReadsAFromSharedMemoryAlongK) {
+  const Variant v = changed(vector_point(), "stage=stored");
+  const auto why = [&](Transpose trans_a) {
+    const Problem p = packed_problem(4, 64, 64, trans_a, Transpose::kNo);
+    return reason(v, lavapipe_limits(), p, own_buffers(p));
+  };
+  EXPECT_EQ(why(Transpose::kNo), "");
+  EXPECT_THAT(why(Transpose::kYes), HasSubstr("A must not be transposed"));
+  // 8 x 8 invocations' sums of two columns, and 4 rows of 8 lanes' vectors.
+  EXPECT_EQ(shared_bytes(v), 4 * (64 * 2 + 4 * 8 * 4));
+  EXPECT_EQ(shared_bytes(changed(v, "tile_k=64 unroll_k=8")), 4 * (64 * 2 + 4 * 8 * 3 * 4))
+      << "an odd number of vectors";
+}
+
 TEST(ProblemRules, TripsAreLongerOnlyForAQuantizedB) {
   const Variant v = parse_variant(
       "family=vector tile_m=1 tile_n=32 reg_m=1 reg_n=4 tile_k=64 unroll_k=64 vector_width_a=4 "

@@ -167,6 +167,26 @@ TEST_F(CertifyMutantsTest, VectorMutantsAreRefused) {
         kTransposedB}});
 }
 
+// Workgroups have eight subgroups of lavapipe's.
+TEST_F(CertifyMutantsTest, MutantsThatReadAFromSharedMemoryAreRefused) {
+  expect_refused(
+      "family=vector tile_m=2 tile_n=8 tile_k=64 reg_m=2 reg_n=1 unroll_k=8 stage=stored "
+      "vector_width_a=4 vector_width_b=4",
+      {{"no barrier before A is read", "a_next[l];\n  barrier();", "a_next[l];"},
+       {"no barrier before A is overwritten", "void put_tile_a() {\n  barrier();",
+        "void put_tile_a() {"},
+       {"last row of A read at the one before", "A_VECTORS, m - 1)", "A_VECTORS, m - 2)"},
+       {"nothing zeroed beyond k", "steps_left(step))", "VECTOR_WIDTH_A)"},
+       {"every trip at the first steps", "fetch_tile_a(k0 + TILE_K)", "fetch_tile_a(TILE_K)"},
+       {"all vectors of a run in one place", "A_STRIDE + a_load(l) % A_RUN",
+        "A_STRIDE + a_load(l) % 1"},
+       {"lanes' steps without the pad", "a_place = lane_k * A_STRIDE; }",
+        "a_place = lane_k * A_RUN; }"},
+       {"end of k at the lane's first steps", "+ k0 % TILE_K / VECTOR_WIDTH_A", ""},
+       {"rows of the tile too close", "a_tile[i * LANES_K * A_STRIDE", "a_tile[i * A_STRIDE"},
+       {"what is left of k not put", "if (k0 < k) put_tile_a();", ""}});
+}
+
 TEST_F(CertifyMutantsTest, BatchedSmallMutantsAreRefused) {
   expect_refused(
       "family=batched_small tile_m=8 tile_n=8 reg_m=4 reg_n=4 unroll_k=4 tile_batch=2",

@@ -198,6 +198,34 @@ TEST_F(CertifyTest, QuantizedBIsRightInEveryFamily) {
       {kYes});
 }
 
+TEST_F(CertifyTest, VectorKernelsThatReadAFromSharedMemoryAreRight) {
+  std::vector<Variant> variants;
+  for (const char* text :
+       {"family=vector tile_m=1 tile_n=4 tile_k=64 reg_m=1 reg_n=1 unroll_k=16 vector_width_a=4 "
+        "vector_width_b=4 stage=stored",
+        "family=vector tile_m=2 tile_n=8 tile_k=32 reg_m=2 reg_n=4 unroll_k=8 vector_width_a=4 "
+        "vector_width_b=4 load_path_a=texel load_path_b=texel stage=stored split_k=2",
+        // 18 loads of 10 invocations.
+        "family=vector tile_m=3 tile_n=5 tile_k=24 reg_m=3 reg_n=1 unroll_k=12 vector_width_a=4 "
+        "vector_width_b=2 stage=stored",
+        // 4 loads of 16 invocations, of single elements.
+        "family=vector tile_m=1 tile_n=8 tile_k=4 reg_m=1 reg_n=1 unroll_k=2 stage=stored"})
+    variants.push_back(parse_variant(text));
+  expect_right(variants, {"f32", "f16_f16", "bf16", "i8_i32"}, {kNo, kYes}, 2);
+  if (device_->profile().limits.float16_arithmetic)
+    expect_right(variants, {"f16_sum_f16"}, {kNo, kYes}, 2);
+  const Variant quantized = parse_variant(
+      "family=vector tile_m=2 tile_n=4 tile_k=128 reg_m=2 reg_n=2 unroll_k=32 "
+      "vector_width_a=4 vector_width_b=4 stage=stored");
+  expect_right({quantized}, {"f32xq4b32", "f16xq8b16z", "f32xq4_k", "f16xq5_k"}, {kNo, kYes}, 1);
+  Variant dot = variants[1];
+  dot.dot = 4;
+  if (device_->profile().limits.integer_dot_product)
+    expect_right({dot}, {"u8_i32"}, {kNo, kYes}, 1);
+  const Certificate grouped = certificate(variants[2], {.trans_b = kYes, .grouped = true});
+  EXPECT_TRUE(grouped.passed) << grouped.detail;
+}
+
 TEST_F(CertifyTest, BlocksOfGgufFilesAreRightInEveryFamily) {
   std::vector<Variant> every;
   for (const char* text :

@@ -33,11 +33,11 @@ double fragment_registers(const Variant& v, const Types& types, const GpuGenerat
 }
 
 /// Registers of the operands of a trip, all of which are loaded before the first multiply-add.
-/// Lanes that broadcast A hold a part of it each, and words of a quantised B are unpacked where
-/// they are multiplied.
+/// Lanes that broadcast A or read it from shared memory hold a part of it each, and words of a
+/// quantised B are unpacked where they are multiplied.
 double operand_registers(const Variant& v, const Types& types) {
   const bool words = quantized(types) && v.packed_b == Packed::kNo;
-  const double a = v.stage == Stage::kSubgroup ? 0 : v.reg_m;
+  const double a = v.stage == Stage::kSubgroup || shares_a(v) ? 0 : v.reg_m;
   const double b = v.reg_n * (words ? 8 * bytes_per_element_b(types) / kRegisterBits : 1);
   return v.unroll_k * (a + b);
 }
