@@ -268,11 +268,13 @@ constexpr std::array kDeviceRules = {
                  return !(is(v, Family::kNaive) || is(v, Family::kVector)) ||
                         v.edge == Edge::kMasked;
                }},
-    DeviceRule{"prefetch ahead is for tiled and matrix with one tile in shared memory; with two "
-               "stages tiles always are fetched ahead",
+    DeviceRule{"prefetch ahead is for tiled and matrix with one tile in shared memory, as with two "
+               "stages tiles always are fetched ahead, and for vector with stage stored and reg_n "
+               "below 8",
                [](const Variant& v, const Limits&) {
                  return v.prefetch == Prefetch::kNone ||
-                        (nests_k_loop(v) && uses_shared_memory(v) && v.stages == 1);
+                        (nests_k_loop(v) && uses_shared_memory(v) && v.stages == 1) ||
+                        (shares_a(v) && !may_loop_over_columns(v));
                }},
     DeviceRule{"prefetch peeled is for matrix",
                [](const Variant& v, const Limits&) {

@@ -213,6 +213,16 @@ void choose_quantized(Includes& includes, LoadPath path) {
         fmt::format("load/{}_{}.glsl", kind, path == LoadPath::kTexel ? "texel" : "buffer");
 }
 
+/// Files of a vector kernel that loads the next trip's words of B ahead.
+void load_blocks_ahead(Includes& includes) {
+  includes["load/blocks_buffer.glsl"] = includes["load/blocks_texel.glsl"];
+  includes["load/blocks_texel.glsl"] = "load/blocks_ahead.glsl";
+  includes["load/block_bits.glsl"] = "load/block_bits_held.glsl";
+  includes["fragment/b_n.glsl"] = "fragment/b_blocks_ahead.glsl";
+  includes["fragment/put_scale.glsl"] = "fragment/put_scale_apart.glsl";
+  includes["fragment/k_loop_lanes.glsl"] = "fragment/k_loop_ahead.glsl";
+}
+
 std::string_view raster_file(Raster raster) {
   return raster == Raster::kRow      ? "common/raster_row.glsl"
          : raster == Raster::kColumn ? "common/raster_column.glsl"
@@ -307,6 +317,8 @@ Includes gemm_includes(const Variant& v, const Signature& s) {
   if (shares_a(v)) includes["fragment/k_loop_lanes.glsl"] = "fragment/k_loop_shared.glsl";
   choose(includes, {"fragment/b_n.glsl", "fragment/b_packed.glsl"},
          fmt::format("fragment/b_{}.glsl", b));
+  if (shares_a(v) && v.prefetch == Prefetch::kAhead && quantized && has_block_format(s.types))
+    load_blocks_ahead(includes);
   choose(includes, {"fragment/multiply_lane.glsl"},
          subgroup    ? "fragment/multiply_subgroup.glsl"
          : quantized ? "fragment/multiply_quantized.glsl"

@@ -182,6 +182,12 @@ constexpr std::array kSignatureRules = {
                     return is_power_of_two(k_step(c.v)) && is_power_of_two(c.v.unroll_k) &&
                            (c.v.family == Family::kTiled ? c.v.tile_k : c.v.unroll_k) % values == 0;
                   }},
+    SignatureRule{"prefetch ahead of vector loads B in the blocks of a GGUF file by vectors: "
+                  "vector_width_b must be 4, and unroll_k whole windows of such blocks",
+                  [](const TypedKernel& c) {
+                    return c.v.family != Family::kVector || c.v.prefetch == Prefetch::kNone ||
+                           (has_block_format(c.s.types) && words_width(c.v, c.s.types) == 4);
+                  }},
     SignatureRule{
         "the invocations of a tiled workgroup must share the words of a quantised tile evenly",
         [](const TypedKernel& c) {

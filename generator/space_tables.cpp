@@ -173,6 +173,10 @@ constexpr Table kTables[] = {
      "tile_m=1 tile_n=128,256 tile_k=64,128,256,512 reg_m=1 reg_n=16,32 unroll_k=64,128,256,512"},
     {kVector, "few rows, a quantised B in texel buffers, many columns", 8, 64,
      "tile_m=2,4 tile_n=128 tile_k=64,128,256 reg_m=2,4 reg_n=16 unroll_k=64,128,256"},
+    // A through shared memory and the next trip's words of B loaded ahead.
+    {kVector, "one row, B in blocks, everything loaded ahead", 32, 256,
+     "tile_m=1 tile_n=8,16 tile_k=512,1024 reg_m=1 reg_n=1,2 unroll_k=64,128 load_path=buffer "
+     "stage=stored prefetch=none,ahead"},
     {kVector, "few rows, B in blocks, lanes along k", 32, 256,
      "tile_m=1 tile_n=4,8 tile_k=512,1024 reg_m=1 reg_n=1,2 unroll_k=64 load_path=buffer "
      "stage=shared"},

@@ -27,21 +27,7 @@ void begin_row(uint j, uint column) {
   b_row[j] = (offset_b / ldb + clamp_index(column, n - 1)) * (ldb / BLOCK) * BLOCK_BYTES;
 }
 
-// Takes a scale and a minimum as the s-th scale and zero point of a column. A value that makes an
-// element 0 is the zero point exactly. Without a scale all elements are minus the minimum: the
-// values become 0 by the returned mask.
-uint put_scale(uint j, uint s, vec2 scale) {
-#if HAS_MINIMUM
-  const float zero = scale.x == 0 ? scale.y : scale.y / scale.x, whole = round(zero);
-  b_zero_point[j][s] = scale.x != 0 && whole * scale.x == scale.y ? whole : zero;
-  b_scale[j][s] = scale.x == 0 ? 1 : scale.x;
-  return scale.x == 0 ? 0 : 0xffffffffu;
-#else
-  b_scale[j][s] = scale.x;
-  b_zero_point[j][s] = 0;
-  return 0xffffffffu;
-#endif
-}
+#include "fragment/put_scale.glsl"
 
 // A trip reads a part of one block, or whole blocks. The byte of its first block, counted from the
 // row's first byte, and its first group within that block:

@@ -35,6 +35,8 @@ TEST(DeviceRules, RejectEachBrokenPointWithItsReason) {
       {naive_point(), "stage=subgroup", "stage must be"},
       {register_point(), "prefetch=ahead", "prefetch ahead is for"},
       {vector_point(), "prefetch=ahead", "prefetch ahead is for"},
+      {vector_point(), "tile_n=64 reg_n=8 stage=stored prefetch=ahead", "prefetch ahead is for"},
+      {vector_point(), "stage=stored prefetch=peeled", "prefetch peeled is for matrix"},
       {tiled_point(), "stages=2 prefetch=ahead", "prefetch ahead is for"},
       {tiled_point(), "stages=1 prefetch=peeled", "prefetch peeled is for matrix"},
       {tiled_point(), "store_map=permuted", "store_map permuted is for"},

@@ -154,6 +154,24 @@ TEST(ProblemRules, VectorReadsAFromSharedMemoryAlongK) {
       << "an odd number of vectors";
 }
 
+TEST(ProblemRules, VectorLoadsVectorsOfBlocksAhead) {
+  const Variant v = parse_variant(
+      "family=vector tile_m=1 tile_n=4 tile_k=128 reg_m=1 reg_n=1 unroll_k=64 vector_width_a=4 "
+      "vector_width_b=4 stage=stored prefetch=ahead");
+  const auto why = [](const Variant& kernel, const char* types) {
+    const Problem p =
+        packed_problem(1, 32, 1024, Transpose::kNo, Transpose::kYes, 1, parse_types(types));
+    return reason_in_own_buffers(kernel, lavapipe_limits(), p);
+  };
+  for (const char* types : {"f32xq4_k", "f16xq5_k", "f32xq8_0", "f32xq4_0", "bf16xq5_0"})
+    EXPECT_EQ(why(v, types), "") << types;
+  for (const char* types : {"f32", "f32xq4b32", "f32xq6_k", "f32xmxfp4"})
+    EXPECT_THAT(why(v, types), HasSubstr("prefetch ahead of vector loads B in the blocks"))
+        << types;
+  EXPECT_EQ(why(changed(v, "tile_k=256 unroll_k=128"), "f32xq6_k"), "");
+  EXPECT_THAT(why(changed(v, "vector_width_b=1"), "f32xq4_k"), HasSubstr("prefetch ahead of vec"));
+}
+
 TEST(ProblemRules, TripsAreLongerOnlyForAQuantizedB) {
   const Variant v = parse_variant(
       "family=vector tile_m=1 tile_n=32 reg_m=1 reg_n=4 tile_k=64 unroll_k=64 vector_width_a=4 "

@@ -187,6 +187,26 @@ TEST_F(CertifyMutantsTest, MutantsThatReadAFromSharedMemoryAreRefused) {
        {"what is left of k not put", "if (k0 < k) put_tile_a();", ""}});
 }
 
+TEST_F(CertifyMutantsTest, MutantsThatLoadBlocksAheadAreRefused) {
+  const std::string variant =
+      "family=vector tile_m=1 tile_n=4 tile_k=256 reg_m=1 reg_n=2 unroll_k=64 stage=stored "
+      "vector_width_a=4 vector_width_b=4 prefetch=ahead";
+  for (const char* types : {"f32xq4_k", "f32xq8_0"}) {
+    const Signature s = {.types = parse_types(types), .trans_b = kYes};
+    expect_refused(
+        variant,
+        {{"every trip's words those of the second", "fetch_column(j, k0 + TILE_K)",
+          "fetch_column(j, TILE_K)", s},
+         {"first trip not loaded", "  fetch_first_trip();", "", s},
+         {"last whole trip not loaded", "k0 + 2 * TILE_K <= k", "k0 + 2 * TILE_K < k", s},
+         {"one column's words for all", "next_load = j * AHEAD_LOADS;\n  load_column",
+          "next_load = 0;\n  load_column", s},
+         {"what is left of k from the words of a trip", "words_from = AT_ONCE;\n    load", "load", s},
+         {"exponent of another bit", "exponents[b / 4] |", "exponents[(b + 4) / 4] |", s},
+         {"zero not zero", "n == 0 ? 1", "n != 0 ? 1", s}});
+  }
+}
+
 TEST_F(CertifyMutantsTest, BatchedSmallMutantsAreRefused) {
   expect_refused(
       "family=batched_small tile_m=8 tile_n=8 reg_m=4 reg_n=4 unroll_k=4 tile_batch=2",

@@ -266,6 +266,23 @@ TEST_F(CertifyTest, BlocksOfGgufFilesAreRightInEveryFamily) {
       {"f32xq6_k"}, {kYes});
 }
 
+TEST_F(CertifyTest, BlocksThatAreLoadedAheadAreRight) {
+  // Parts of a block, windows, and whole blocks.
+  const std::string ahead =
+      "family=vector vector_width_a=4 vector_width_b=4 stage=stored prefetch=ahead ";
+  const Variant parts = parse_variant(ahead +
+                                      "tile_m=1 tile_n=4 tile_k=256 reg_m=1 reg_n=1 unroll_k=64"),
+                columns = parse_variant(ahead +
+                                        "tile_m=2 tile_n=6 tile_k=256 reg_m=2 reg_n=3 "
+                                        "unroll_k=128 load_path_b=texel split_k=2"),
+                blocks = parse_variant(ahead +
+                                       "tile_m=1 tile_n=4 tile_k=512 reg_m=1 reg_n=1 unroll_k=256");
+  expect_right({parts}, {"f32xq4_k", "f16xq5_k_f16", "f32xq8_0", "bf16xq4_0", "f32xq5_0"},
+               {kNo, kYes}, one_in());
+  expect_right({columns}, {"f32xq5_k", "f16xq8_0", "f32xmxfp4", "f32xq6_k"}, {kNo, kYes}, one_in());
+  expect_right({blocks}, {"f32xq8_0"}, {kNo, kYes}, 1);
+}
+
 TEST_F(CertifyTest, MutantsOfTypesAreRefused) {
   const Variant naive = fallback_variant();
   const Variant packed = parse_variant(

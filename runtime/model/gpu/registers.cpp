@@ -38,7 +38,8 @@ double fragment_registers(const Variant& v, const Types& types, const GpuGenerat
 double operand_registers(const Variant& v, const Types& types) {
   const bool words = quantized(types) && v.packed_b == Packed::kNo;
   const double a = v.stage == Stage::kSubgroup || shares_a(v) ? 0 : v.reg_m;
-  const double b = v.reg_n * (words ? 8 * bytes_per_element_b(types) / kRegisterBits : 1);
+  const double trips = words && v.prefetch != Prefetch::kNone ? 2 : 1;
+  const double b = trips * v.reg_n * (words ? 8 * bytes_per_element_b(types) / kRegisterBits : 1);
   return v.unroll_k * (a + b);
 }
 
