@@ -466,8 +466,9 @@ std::int64_t shared_bytes(const Variant& v, const Types& types) {
   }
   if (v.family == Family::kVector) {
     const std::int64_t sums = lanes_k(v) == 1 ? 0 : std::int64_t{local_size(v)} * v.reg_n,
-                       run = v.unroll_k / v.vector_width_a | 1,  // vectors, fragment/a_shared.glsl
-        a = shares_a(v) ? v.reg_m * lanes_k(v) * run * v.vector_width_a : 0;
+                       a = shares_a(v) ? v.reg_m * lanes_k(v) * vectors_of_lane(v) *
+                                             v.vector_width_a
+                                       : 0;
     return (sums + a) * kElementBytes;
   }
   if (v.family != Family::kTiled) return 0;

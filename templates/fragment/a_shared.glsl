@@ -43,6 +43,6 @@ void load_a(uint k0) { a_place = lane_k * A_STRIDE; }
 void load_a_tail(uint k0) { a_place = lane_k * A_STRIDE + k0 % TILE_K / VECTOR_WIDTH_A; }
 
 ELEMENT a_at(uint i, uint u) {
-  return component(a_tile[i * LANES_K * A_STRIDE + a_place + u / VECTOR_WIDTH_A],
-                   u % VECTOR_WIDTH_A);
+  const VECTOR_A x = a_tile[i * LANES_K * A_STRIDE + a_place + u / VECTOR_WIDTH_A];
+  return component(x, u % VECTOR_WIDTH_A);
 }

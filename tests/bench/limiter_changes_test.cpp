@@ -51,6 +51,8 @@ TEST(LimiterChanges, EachFamilyHasWhatItsTextHas) {
             shared},
            {"family=vector tile_m=1 tile_n=16 tile_k=32 reg_m=1 reg_n=4 unroll_k=8 stage=shared",
             shared},
+           {"family=vector tile_m=1 tile_n=16 tile_k=32 reg_m=1 reg_n=4 unroll_k=8 stage=stored",
+            shared},
            {"family=broadcast tile_m=16 tile_n=32 reg_m=16 reg_n=4 unroll_k=4 vector_width_a=4 "
             "vector_width_b=4 load_path_a=texel load_path_b=texel stage=subgroup packed_a=yes "
             "packed_b=yes subgroup_size=8",

@@ -85,6 +85,20 @@ TEST(BankConflicts, NoTiledKernelOfTheSpaceReadsWithConflicts) {
   EXPECT_GT(tried, 100u);
 }
 
+TEST(BankConflicts, NoVectorKernelOfTheSpaceReadsAWithConflicts) {
+  std::size_t tried = 0;
+  for (const Variant& v : legal_variants(discrete_limits())) {
+    if (!shares_a(v)) continue;
+    ++tried;
+    ASSERT_EQ(v.vector_width_a, 4);
+    std::vector<int> words;
+    for (int lane = 0; lane < std::min(kVectorLanes, lanes_k(v)); ++lane)
+      for (int w = 0; w < 4; ++w) words.push_back(4 * lane * vectors_of_lane(v) + w);
+    EXPECT_EQ(most_in_a_bank(words), 1) << to_string(v);
+  }
+  EXPECT_GT(tried, 20u);
+}
+
 TEST(BankConflicts, APadOfFourKeepsTransposingWritesFreeOfThem) {
   std::size_t tried = 0;
   for (const Variant& v : legal_variants(discrete_limits())) {

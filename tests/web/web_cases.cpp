@@ -61,6 +61,8 @@ constexpr Sample kSamples[] = {
     {"family=vector load_path_a=buffer load_path_b=buffer", "f16xq4b32z_f16.nt"},
     {"family=vector load_path_a=buffer load_path_b=buffer", "f32xq8b32.nt"},
     {"family=vector load_path_a=buffer load_path_b=buffer dot=4", "u8_i32.nt"},
+    {"family=vector load_path_a=buffer load_path_b=buffer stage=stored", "f32.nn"},
+    {"family=vector load_path_a=buffer load_path_b=buffer stage=stored split_k=2", "f16.nt"},
     {"family=batched_small load_path_a=buffer load_path_b=buffer", "f32.nn", 9},
     {"family=batched_small load_path_a=buffer load_path_b=buffer", "bf16.nt", 9},
 };
