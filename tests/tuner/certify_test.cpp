@@ -218,6 +218,10 @@ TEST_F(CertifyTest, VectorKernelsThatReadAFromSharedMemoryAreRight) {
       "family=vector tile_m=2 tile_n=4 tile_k=128 reg_m=2 reg_n=2 unroll_k=32 "
       "vector_width_a=4 vector_width_b=4 stage=stored");
   expect_right({quantized}, {"f32xq4b32", "f16xq8b16z", "f32xq4_k", "f16xq5_k"}, {kNo, kYes}, 1);
+  const Variant looped = parse_variant(
+      "family=vector tile_m=1 tile_n=16 tile_k=128 reg_m=1 reg_n=8 unroll_k=64 "
+      "vector_width_a=4 vector_width_b=4 stage=stored");
+  expect_right({looped}, {"f32xq5_0"}, {kNo, kYes}, 1);
   Variant dot = variants[1];
   dot.dot = 4;
   if (device_->profile().limits.integer_dot_product)
@@ -281,6 +285,8 @@ TEST_F(CertifyTest, BlocksThatAreLoadedAheadAreRight) {
                {kNo, kYes}, one_in());
   expect_right({columns}, {"f32xq5_k", "f16xq8_0", "f32xmxfp4", "f32xq6_k"}, {kNo, kYes}, one_in());
   expect_right({blocks}, {"f32xq8_0"}, {kNo, kYes}, 1);
+  if (device_->profile().limits.float16_arithmetic)
+    expect_right({parts}, {"f16xq4_k_f16_sum_f16", "f16xq4_0_f16_sum_f16"}, {kNo, kYes}, 1);
 }
 
 TEST_F(CertifyTest, MutantsOfTypesAreRefused) {
