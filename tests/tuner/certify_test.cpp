@@ -282,8 +282,8 @@ TEST_F(CertifyTest, BlocksThatAreLoadedAheadAreRight) {
                 blocks = parse_variant(ahead +
                                        "tile_m=1 tile_n=4 tile_k=512 reg_m=1 reg_n=1 unroll_k=256");
   expect_right({parts}, {"f32xq4_k", "f16xq5_k_f16", "f32xq8_0", "bf16xq4_0", "f32xq5_0"},
-               {kNo, kYes}, one_in());
-  expect_right({columns}, {"f32xq5_k", "f16xq8_0", "f32xmxfp4", "f32xq6_k"}, {kNo, kYes}, one_in());
+               {kNo, kYes}, 1);
+  expect_right({columns}, {"f32xq5_k", "f16xq8_0", "f32xmxfp4", "f32xq6_k"}, {kNo, kYes}, 1);
   expect_right({blocks}, {"f32xq8_0"}, {kNo, kYes}, 1);
   if (device_->profile().limits.float16_arithmetic)
     expect_right({parts}, {"f16xq4_k_f16_sum_f16", "f16xq4_0_f16_sum_f16"}, {kNo, kYes}, 1);
