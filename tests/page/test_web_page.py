@@ -7,10 +7,8 @@ import subprocess
 
 import pytest
 
+from chromium import chromium  # skips this file where there is no browser
 from conftest import PROGRAM, need_assets, rooftile
-
-pytest.importorskip("selenium", reason="no browser is installed: run scripts/test --web")
-from chromium import chromium
 from selenium.webdriver.common.by import By
 from selenium.webdriver.support.ui import WebDriverWait
 

@@ -3,10 +3,8 @@ import json
 
 import pytest
 
+from chromium import chromium  # skips this file where there is no browser
 from conftest import NASTY, Reporter
-
-pytest.importorskip("selenium", reason="no browser is installed: run scripts/test --web")
-from chromium import chromium
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.support.ui import Select, WebDriverWait

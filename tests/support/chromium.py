@@ -1,7 +1,12 @@
 """Debian's Chromium, headless, for tests of pages."""
 import contextlib
+import pathlib
 import tempfile
 
+import pytest
+
+if not pathlib.Path("/usr/bin/chromium").exists():
+    pytest.skip("no browser is installed: run scripts/test --web", allow_module_level=True)
 from selenium import webdriver
 from selenium.webdriver.chrome.service import Service
 
