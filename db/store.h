@@ -217,17 +217,12 @@ class Store {
   /// kIo, after which the old file is still there.
   void export_to(const std::filesystem::path& file, std::span<const RowId> devices) const;
 
-  /// Adds what is new in a file that export_to() wrote, or in another machine's database, also one
-  /// of before 0.1.0; on an error it adds nothing. Importing a file twice adds nothing the
-  /// second time. The file is only read and is not trusted: kDatabase names a file that is damaged,
-  /// altered, newer, or holds values that no Rooftile writes; kIo reports a missing file. Other
-  /// writers wait meanwhile, some 20 s for a million samples.
+  /// Adds what is new in a file that export_to() wrote, or in another machine's database; on an
+  /// error it adds nothing. Databases of before 0.1.0 are taken, too. Importing a file twice adds
+  /// nothing the second time. The file is only read and is not trusted: kDatabase names a file that
+  /// is damaged, altered, newer, or holds values that no Rooftile writes; kIo reports a missing
+  /// file. Other writers wait meanwhile, some 20 s for a million samples.
   ImportReport import_from(const std::filesystem::path& file);
-
-  /// Renames a database of before 0.1.0 that import_from() takes, so that its data can be imported
-  /// into a new one under its name. Returns its new path; an empty one, and nothing is renamed,
-  /// where the file is another. Throws what the constructor throws.
-  static std::filesystem::path set_aside_before_release(const std::filesystem::path& path);
 
   /// The ranked lists of other machines for this device and driver, one machine after another, each
   /// by bucket and rank. Kernels that any of the machines black-listed for it, and those that this

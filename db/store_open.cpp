@@ -5,8 +5,6 @@
 #include "db/open/file_location.h"
 #include "db/open/open_file.h"
 #include "db/open/prepare_place.h"
-#include "db/open/set_aside.h"
-#include "db/schema/schema.h"
 #include "db/store_impl.h"
 
 namespace rooftile {
@@ -26,21 +24,6 @@ Store::Store(const std::filesystem::path& path, const StoreOptions& options)
   impl_->note = std::move(opened.note);
   impl_->connection = std::move(opened.connection);
   if (options.foreign) impl_->limited.emplace(*impl_->connection);
-}
-
-std::filesystem::path Store::set_aside_before_release(const std::filesystem::path& path) {
-  const std::filesystem::path file = resolved_path(path, "");
-  const int patience_ms = StoreOptions().busy_timeout_ms;
-  const auto is_one = [&] {
-    try {
-      Connection connection(file, Access::kReadOnly, patience_ms);
-      return connection.integer("PRAGMA application_id") == kIdBeforeRelease &&
-             connection.integer("PRAGMA user_version") == kLastVersionBeforeRelease;
-    } catch (const SQLite::Exception&) {  // Opening it will tell.
-      return false;
-    }
-  };
-  return is_one() ? set_aside(file, "before-0.1.0", patience_ms, is_one) : std::filesystem::path();
 }
 
 Store::~Store() = default;

@@ -166,25 +166,10 @@ std::size_t import_files(Store& store, const Importer& importer,
   return refused;
 }
 
-/// The files to import. A database of before 0.1.0 that is to be imported into itself is renamed.
-std::vector<std::string> beside(const std::filesystem::path& database,
-                                std::vector<std::string> files) {
-  for (std::string& file : files) {
-    std::error_code missing;
-    if (!std::filesystem::equivalent(file, database, missing)) continue;
-    const std::filesystem::path aside = Store::set_aside_before_release(database);
-    if (aside.empty()) continue;
-    fmt::print(stderr, "rooftile: {} is kept as {}\n", file, aside.string());
-    file = aside.string();
-  }
-  return files;
-}
-
 /// Same as import_files(), into a database that may be new. A new one into which nothing was
 /// imported is removed again. named: same as in StoreOptions.
 std::size_t import_into(const std::filesystem::path& database, std::string_view named,
-                        const Importer& importer, std::vector<std::string> files) {
-  files = beside(database, std::move(files));
+                        const Importer& importer, const std::vector<std::string>& files) {
   TemporaryName fresh;
   if (std::error_code unknown; !database_exists(database, named))
     fresh.take(std::filesystem::weakly_canonical(database, unknown).string());

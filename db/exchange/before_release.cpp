@@ -1,6 +1,7 @@
 #include "db/exchange/before_release.h"
 
 #include <fmt/format.h>
+#include <sqlite3.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -16,13 +17,17 @@
 namespace rooftile {
 namespace {
 
-/// Columns of a new database that the old file does not have as values of a table: a view, a
-/// virtual table or a generated column would run SQL of the file's author.
+/// A virtual table, which has no page. Asking for its columns would run code that the file's author
+/// chooses.
+constexpr const char* kVirtual =
+    "SELECT name FROM old.sqlite_schema WHERE type = 'table' AND rootpage IS 0";
+/// Columns of a new database that the old file does not have as values of a table: a view or a
+/// generated column would run SQL of the file's author.
 constexpr const char* kMissing =
-    "SELECT t.name || '.' || c.name FROM pragma_table_list AS t, pragma_table_info(t.name) AS c"
-    " WHERE t.schema = 'main' AND t.type = 'table' AND t.name NOT LIKE 'sqlite\\_%' ESCAPE '\\'"
-    " AND NOT EXISTS (SELECT 1 FROM pragma_table_list AS o, pragma_table_xinfo(o.name, 'old') AS x"
-    "  WHERE o.schema = 'old' AND o.type = 'table' AND o.name = t.name"
+    "SELECT t.name || '.' || c.name FROM main.sqlite_schema AS t, pragma_table_info(t.name) AS c"
+    " WHERE t.type = 'table' AND t.name NOT LIKE 'sqlite\\_%' ESCAPE '\\'"
+    " AND NOT EXISTS (SELECT 1 FROM old.sqlite_schema AS o, pragma_table_xinfo(t.name, 'old') AS x"
+    "  WHERE o.type = 'table' AND o.name = t.name"
     "  AND x.name = c.name AND x.hidden = 0)";
 
 /// What copies each table. An index is not read, because it may hold expressions.
@@ -58,7 +63,7 @@ std::string convert_before_release(const Connection& file, TemporaryName& copy) 
 
   Connection fresh(copy.path(), Access::kReadWrite, file.busy_timeout_ms());
   const LimitedLength limited(fresh);
-  fresh.database().exec("PRAGMA synchronous = OFF; PRAGMA foreign_keys = ON");
+  fresh.database().exec("PRAGMA journal_mode = OFF; PRAGMA foreign_keys = ON");
   create_schema(fresh);
   fresh.attach(file.path(), file.access(), "old");
   const std::int64_t version = fresh.integer("PRAGMA old.user_version");
@@ -67,15 +72,30 @@ std::string convert_before_release(const Connection& file, TemporaryName& copy) 
         "is of before Rooftile 0.1.0 and has schema version {}, of which only the last, {}, is "
         "read",
         version, kLastVersionBeforeRelease);
+  if (SQLite::Statement table(fresh.database(), kVirtual); table.executeStep())
+    return fmt::format("is no tuning database as Rooftile made it before 0.1.0 ({} is virtual)",
+                       table.getColumn(0).getString());
   if (SQLite::Statement missing(fresh.database(), kMissing); missing.executeStep())
     return fmt::format("is no tuning database as Rooftile made it before 0.1.0 ({} is missing)",
                        missing.getColumn(0).getString());
+  // Pages of a made-up file may belong to many tables and rows.
+  const std::int64_t page_bytes = fresh.integer("PRAGMA main.page_size"),
+                     most_bytes = fresh.integer("PRAGMA main.page_count") * page_bytes +
+                                  2 * fresh.integer("PRAGMA old.page_count") *
+                                      fresh.integer("PRAGMA old.page_size");
+  fresh.database().exec(fmt::format("PRAGMA main.max_page_count = {}", most_bytes / page_bytes));
   try {
     Atomically atomically(fresh);
     fresh.database().exec("PRAGMA defer_foreign_keys = ON");
     for (const std::string& sql : copies(fresh)) fresh.database().exec(sql);
     atomically.commit();
   } catch (const SQLite::Exception& error) {
+    std::error_code unknown;
+    if (error.getErrorCode() == SQLITE_FULL &&
+        std::filesystem::space(copy.path(), unknown).available >
+            static_cast<std::uintmax_t>(most_bytes) &&
+        !unknown)
+      return "is damaged (it has more rows than fit into its size)";
     if (!means_broken_rule(error)) throw;
     return fmt::format("holds data that no version of Rooftile writes ({})", error.what());
   }

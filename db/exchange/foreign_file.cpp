@@ -65,6 +65,8 @@ void refuse_other_than_files(const fs::path& file) {
 
 void check_identity(Connection& connection, const Foreign& foreign) {
   const FileIdentity identity = identify(connection);
+  if (identity.owner == Owner::kBeforeRelease)
+    foreign.refuse("is of before Rooftile 0.1.0, and only `rooftile db import` reads it");
   if (identity.owner != Owner::kRooftile) foreign.refuse("is no tuning database");
   if (identity.schema_version > kSchemaVersion)
     foreign.refuse(
@@ -95,7 +97,7 @@ ForeignFile::ForeignFile(Connection& own, const fs::path& file, const ForeignUse
   refuse_other_than_files(file);
   try {
     std::unique_ptr<Connection> theirs = open_for_reading(file, own.busy_timeout_ms());
-    if (is_before_release(*theirs)) {
+    if (use.converts && is_before_release(*theirs)) {
       if (const std::string wrong = convert_before_release(*theirs, copy_); !wrong.empty())
         foreign.refuse(wrong);
       theirs = open_for_reading(copy_.path(), own.busy_timeout_ms());

@@ -9,22 +9,24 @@
 
 namespace rooftile {
 
-/// How messages speak of a file that is refused.
+/// How messages speak of a file that is refused, and whether one of before 0.1.0 is.
 struct ForeignUse {
   std::string_view no_database;  // follows the name of a file that is no database at all
   std::string_view outcome;
+  bool converts = false;
 };
 inline constexpr ForeignUse kImported = {
     .no_database =
         "is neither a tuning database nor JSON that `rooftile db export --format t4` or "
         "`rooftile web` writes",
-    .outcome = "nothing of it was imported"};
+    .outcome = "nothing of it was imported",
+    .converts = true};
 /// Attaches such a file to a connection as the schema `theirs` until the end of the scope. The file
 /// itself is only read; of one of before 0.1.0 a converted copy in the temporary folder is
-/// attached. What is attached is complete and sound, has exactly the schema of a new file, and all
-/// its references have a target. The constructor throws kIo for a missing file, and kDatabase for a
-/// file of another program or a newer Rooftile and for one that is damaged or altered; the message
-/// names the file and the defect.
+/// attached, where use converts. What is attached is complete and sound, has exactly the schema of
+/// a new file, and all its references have a target. The constructor throws kIo for a missing file,
+/// and kDatabase for a file of another program or a newer Rooftile and for one that is damaged or
+/// altered; the message names the file and the defect.
 class ForeignFile {
  public:
   /// file is absolute, and own has no open transaction.

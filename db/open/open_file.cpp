@@ -122,9 +122,8 @@ void refuse_unusable(const FileIdentity& identity, const std::string& file,
          "{} is a tuning database of before Rooftile 0.1.0 (schema version {}); it was left as it "
          "is: {}, or name another file{}",
          file, identity.schema_version,
-         last ? fmt::format("`rooftile --db '{0}' db import '{0}'` keeps it under another name and "
-                            "brings its data into a new one",
-                            file)
+         last ? "move it and the files that begin with its name into another folder, from where "
+                "`rooftile db import` brings its data into a new one"
               : fmt::format("only version {} can be imported; move it away and tune anew",
                             kLastVersionBeforeRelease),
          named);
@@ -280,8 +279,8 @@ OpenedFile open_file(const fs::path& path, const StoreOptions& options) {
                "{} is damaged repeatedly ({}); check the disk and look with `rooftile db check`, "
                "then restore a copy or move it away, or name another file{}",
                path.string(), damage.why, options.named);
-        const fs::path aside = set_aside(path, "damaged", options.busy_timeout_ms,
-                                         [&] { return is_damaged(path, options); });
+        const fs::path aside =
+            set_aside(path, options.busy_timeout_ms, [&] { return is_damaged(path, options); });
         if (!aside.empty())
           note = fmt::format("{} was damaged ({}); it is kept as {}, and a new one was started",
                              path.string(), damage.why, aside.string());

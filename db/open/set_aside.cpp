@@ -33,12 +33,12 @@ bool any_exists(const fs::path& path) {
   return false;  // where it cannot be found out, renaming says why
 }
 
-fs::path free_name(const fs::path& path, std::string_view what) {
+fs::path free_name(const fs::path& path) {
   const auto now =
       std::chrono::time_point_cast<std::chrono::seconds>(std::chrono::system_clock::now());
   // The name has no colons, so that it can be copied to other file systems.
   const fs::path wanted =
-      with_suffix(path, fmt::format(".{}-{:%Y-%m-%dT%H%M%SZ}", what, fmt::gmtime(now)));
+      with_suffix(path, fmt::format(".damaged-{:%Y-%m-%dT%H%M%SZ}", fmt::gmtime(now)));
   fs::path name = wanted;
   for (int number = 2; any_exists(name); ++number)
     name = with_suffix(wanted, fmt::format("-{}", number));
@@ -47,26 +47,25 @@ fs::path free_name(const fs::path& path, std::string_view what) {
 
 }  // namespace
 
-fs::path set_aside(const fs::path& path, std::string_view what, int wait_ms,
-                   const std::function<bool()>& still_is) {
+fs::path set_aside(const fs::path& path, int wait_ms, const std::function<bool()>& still_damaged) {
   const fs::path folder = path.parent_path();
   const FolderLock lock(folder, FolderLock::Kind::kExclusive, wait_ms);
   if (lock.error() == EWOULDBLOCK)
     fail(ErrorCode::kDatabase,
-         "{} cannot be renamed: another program holds a lock on {}; try again when "
+         "{} is damaged and cannot be renamed: another program holds a lock on {}; try again when "
          "it has ended, or move the file away yourself",
          path.string(), folder.string());
   if (lock.error() != 0)
     fail(ErrorCode::kIo, "cannot lock the folder {}: {}; check its permissions", folder.string(),
          std::strerror(lock.error()));
-  if (!still_is()) return {};
-  const fs::path aside = free_name(path, what);
+  if (!still_damaged()) return {};
+  const fs::path aside = free_name(path);
   for (const std::string_view suffix : kSuffixes) {
     std::error_code error;
     fs::rename(with_suffix(path, suffix), with_suffix(aside, suffix), error);
     if (error && !(error == std::errc::no_such_file_or_directory && !suffix.empty()))
-      fail(ErrorCode::kIo, "{} cannot be renamed to {}: {}; move it away yourself", path.string(),
-           aside.string(), error.message());
+      fail(ErrorCode::kIo, "{} is damaged and cannot be renamed to {}: {}; move it away yourself",
+           path.string(), aside.string(), error.message());
   }
   return aside;
 }

@@ -175,8 +175,7 @@ TEST_F(OpeningTest, FileOfBeforeTheFirstReleaseIsLeftAlone) {
                           version));
   };
   label(12);
-  expect_refused({"before Rooftile 0.1.0",
-                  fmt::format("`rooftile --db '{0}' db import '{0}'`", file().string())});
+  expect_refused({"before Rooftile 0.1.0", "into another folder", "`rooftile db import`"});
   label(11);
   expect_refused({"before Rooftile 0.1.0", "version 11", "only version 12", "tune anew"});
 }
