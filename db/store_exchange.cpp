@@ -3,6 +3,7 @@
 #include "core/files/new_file.h"
 #include "db/exchange/foreign_file.h"
 #include "db/exchange/import_rows.h"
+#include "db/exchange/limited_length.h"
 #include "db/open/file_location.h"
 #include "db/schema/schema.h"
 #include "db/store_impl.h"

@@ -4,7 +4,7 @@
 
 #include <optional>
 
-#include "db/exchange/foreign_file.h"
+#include "db/exchange/limited_length.h"
 #include "db/open/open_file.h"
 #include "db/sqlite/connection.h"
 #include "db/store.h"

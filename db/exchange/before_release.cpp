@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "core/error.h"
-#include "db/exchange/foreign_file.h"
+#include "db/exchange/limited_length.h"
 #include "db/schema/schema.h"
 
 namespace rooftile {

@@ -9,6 +9,7 @@
 #include "db/exchange/before_release.h"
 #include "db/exchange/foreign_text.h"
 #include "db/exchange/foreign_values.h"
+#include "db/exchange/limited_length.h"
 #include "db/schema/schema.h"
 #include "db/sqlite/sidecars.h"
 
@@ -16,9 +17,6 @@ namespace rooftile {
 namespace {
 
 namespace fs = std::filesystem;
-
-constexpr int kLongestValueBytes =
-    16 << 20;  // the longest of Rooftile's values, compiler statistics, take some KiB
 
 /// The file, and how it is spoken of.
 struct Foreign {
@@ -129,15 +127,6 @@ void refuse_foreign(const fs::path& file, const StoreOptions& options) {
   } catch (const SQLite::Exception& failure) {
     rethrow(failure, file, "reading a database of elsewhere", "");
   }
-}
-
-LimitedLength::LimitedLength(Connection& connection)
-    : connection_(connection),
-      before_(sqlite3_limit(connection.database().getHandle(), SQLITE_LIMIT_LENGTH,
-                            kLongestValueBytes)) {}
-
-LimitedLength::~LimitedLength() {
-  sqlite3_limit(connection_.database().getHandle(), SQLITE_LIMIT_LENGTH, before_);
 }
 
 }  // namespace rooftile

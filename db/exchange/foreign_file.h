@@ -45,18 +45,4 @@ class ForeignFile {
 /// writes. file is absolute. Throws what ForeignFile throws.
 void refuse_foreign(const std::filesystem::path& file, const StoreOptions& options);
 
-/// While it exists, SQLite refuses values that are longer than any value that Rooftile writes, so
-/// that a foreign file cannot exhaust the memory.
-class LimitedLength {
- public:
-  explicit LimitedLength(Connection& connection);
-  ~LimitedLength();
-  LimitedLength(const LimitedLength&) = delete;
-  LimitedLength& operator=(const LimitedLength&) = delete;
-
- private:
-  Connection& connection_;
-  int before_;
-};
-
 }  // namespace rooftile
