@@ -65,9 +65,11 @@ class TuneStacks : public TuneFaults {
       EXPECT_EQ(end, 0);
       return false;
     }
-    EXPECT_THAT(end, ::testing::AnyOf(0, kRefused)) << stack_text();
+    SCOPED_TRACE(stack_text());
+    EXPECT_THAT(end, ::testing::AnyOf(0, kRefused));
     ++ends_[end];
     expect_nothing_lost();
+    SCOPED_TRACE("after the next run");
     run();
     expect_nothing_lost();
     return true;
