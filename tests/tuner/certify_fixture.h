@@ -30,9 +30,9 @@ class CertifyFixture : public ::testing::Test {
                      const std::string& from, const std::string& to);
   /// Certifies each variant with one in `every` of the types and transposes, beginning with the one
   /// at `first`, and the next variant with the next ones: with a third, pairs of a variant, a type
-  /// and a transpose are met, not all combinations. On SwiftShader one in three of these is left,
-  /// but at least one for each variant. Those that the rules forbid are left out; the tests of the
-  /// rules check the reasons.
+  /// and a transpose are met, not all combinations. On SwiftShader one in three of these is left.
+  /// Those that the rules forbid are left out, but each variant meets one that they allow; the
+  /// tests of the rules check the reasons.
   void expect_right(const std::vector<Variant>& variants, const std::vector<std::string>& types,
                     const std::vector<Transpose>& transposes, std::size_t every = 3,
                     std::size_t first = 0);
