@@ -45,7 +45,7 @@ class Rooftile:
         self.folder = pathlib.Path(folder)
         self.database = self.folder / "rooftile.db"
         inherited = {k: v for k, v in os.environ.items() if not k.startswith(("ROOFTILE_", "XDG_", "COLUMNS", "NO_COLOR"))}
-        self.environment = dict(inherited, HOME=str(folder), ROOFTILE_DB=str(self.database))
+        self.environment = dict(inherited, HOME=str(folder), TERM="xterm", ROOFTILE_DB=str(self.database))
 
     def start(self, *arguments, prefix=(), **options):
         return subprocess.Popen([*prefix, PROGRAM, *map(str, arguments)], cwd=self.folder, text=True,

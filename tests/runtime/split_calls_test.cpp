@@ -25,11 +25,13 @@ using ::testing::IsEmpty;
 using ::testing::Not;
 using DriverCall = FaultyDriver::Call;
 
+constexpr const char* kSwiftShader = "/usr/lib/chromium/vk_swiftshader_icd.json";
+
 /// Installs both drivers before the first use of Vulkan, until the process ends.
 class BothDrivers : public ::testing::Environment {
  public:
   void SetUp() override {
-    const std::string both = lavapipe_manifest() + ":/usr/lib/chromium/vk_swiftshader_icd.json";
+    const std::string both = lavapipe_manifest() + ":" + kSwiftShader;
     for (const char* variable : {"VK_DRIVER_FILES", "VK_ICD_FILENAMES"})
       ::setenv(variable, both.c_str(), 1);
   }
@@ -44,6 +46,8 @@ constexpr double kKernelNs = 1e7;  // Of 64 x 64 x 64: starting a thread is noth
 class SplitCalls : public Faults {
  protected:
   void SetUp() override {
+    if (!std::filesystem::exists(kSwiftShader))
+      GTEST_SKIP() << "SwiftShader is not installed: scripts/test --drivers";
     const Enumeration found = enumerate_devices();
     ASSERT_EQ(found.devices.size(), 2u) << found.note;
     for (DeviceProfile device : found.devices) {
