@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <exception>
 #include <fstream>
 #include <functional>
 #include <limits>
@@ -165,6 +166,14 @@ double WorkerProcess::resident_bytes() const {
 
 WorkerAnswer WorkerProcess::exchange(const Json& request, double deadline_s,
                                      const std::atomic<bool>& stop) {
+  // A worker whose answer nobody takes ends, so that it is not taken for that of the next request.
+  struct EndsWhereItThrows {
+    WorkerProcess& worker;
+    const int exceptions = std::uncaught_exceptions();
+    ~EndsWhereItThrows() {
+      if (std::uncaught_exceptions() > exceptions) worker.leave();
+    }
+  } const ends{*this};
   WorkerAnswer answer;
   double seen_s = now_s(), wait_s = 0;  // When this process last ran, and how long it then waited.
   double end_s = seen_s + deadline_s;
