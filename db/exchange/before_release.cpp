@@ -17,18 +17,21 @@
 namespace rooftile {
 namespace {
 
-/// A virtual table, which has no page. Asking for its columns would run code that the file's author
-/// chooses.
-constexpr const char* kVirtual =
-    "SELECT name FROM old.sqlite_schema WHERE type = 'table' AND rootpage IS 0";
-/// Columns of a new database that the old file does not have as values of a table: a view or a
-/// generated column would run SQL of the file's author.
-constexpr const char* kMissing =
+/// Tables of a new database that the old file does not define as plain tables: a view or a virtual
+/// table would run code that the file's author chooses. Only the text that defines an entry tells
+/// what it is; its type and its page may be made up. A second definition of the name is an error.
+constexpr const char* kNoTable =
     "SELECT t.name || '.' || c.name FROM main.sqlite_schema AS t, pragma_table_info(t.name) AS c"
     " WHERE t.type = 'table' AND t.name NOT LIKE 'sqlite\\_%' ESCAPE '\\'"
-    " AND NOT EXISTS (SELECT 1 FROM old.sqlite_schema AS o, pragma_table_xinfo(t.name, 'old') AS x"
-    "  WHERE o.type = 'table' AND o.name = t.name"
-    "  AND x.name = c.name AND x.hidden = 0)";
+    " AND NOT EXISTS (SELECT 1 FROM old.sqlite_schema AS o WHERE o.name = t.name AND"
+    "  (o.sql GLOB 'CREATE TABLE ' || t.name || ' (*'"
+    "   OR o.sql GLOB 'CREATE TABLE \"' || t.name || '\" (*'))";
+/// Columns that these tables do not hold as values: a generated one would run SQL of the author.
+constexpr const char* kNoColumn =
+    "SELECT t.name || '.' || c.name FROM main.sqlite_schema AS t, pragma_table_info(t.name) AS c"
+    " WHERE t.type = 'table' AND t.name NOT LIKE 'sqlite\\_%' ESCAPE '\\'"
+    " AND NOT EXISTS (SELECT 1 FROM pragma_table_xinfo(t.name, 'old') AS x"
+    "  WHERE x.name = c.name AND x.hidden = 0)";
 
 /// What copies each table. An index is not read, because it may hold expressions.
 std::vector<std::string> copies(Connection& connection) {
@@ -47,8 +50,6 @@ std::vector<std::string> copies(Connection& connection) {
 }
 
 }  // namespace
-
-bool is_before_release(Connection& file) { return identify(file).owner == Owner::kBeforeRelease; }
 
 std::string convert_before_release(const Connection& file, TemporaryName& copy) {
   std::error_code no_folder;
@@ -72,12 +73,10 @@ std::string convert_before_release(const Connection& file, TemporaryName& copy) 
         "is of before Rooftile 0.1.0 and has schema version {}, of which only the last, {}, is "
         "read",
         version, kLastVersionBeforeRelease);
-  if (SQLite::Statement table(fresh.database(), kVirtual); table.executeStep())
-    return fmt::format("is no tuning database as Rooftile made it before 0.1.0 ({} is virtual)",
-                       table.getColumn(0).getString());
-  if (SQLite::Statement missing(fresh.database(), kMissing); missing.executeStep())
-    return fmt::format("is no tuning database as Rooftile made it before 0.1.0 ({} is missing)",
-                       missing.getColumn(0).getString());
+  for (const char* check : {kNoTable, kNoColumn})
+    if (SQLite::Statement missing(fresh.database(), check); missing.executeStep())
+      return fmt::format("is no tuning database as Rooftile made it before 0.1.0 ({} is missing)",
+                         missing.getColumn(0).getString());
   // Pages of a made-up file may belong to many tables and rows.
   const std::int64_t page_bytes = fresh.integer("PRAGMA main.page_size"),
                      most_bytes = fresh.integer("PRAGMA main.page_count") * page_bytes +

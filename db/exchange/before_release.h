@@ -12,8 +12,6 @@
 
 namespace rooftile {
 
-bool is_before_release(Connection& file);
-
 /// Copies all rows of such a file, which is not trusted, to a new database in the temporary folder,
 /// with their ids. Of its schema it uses the names of tables and of their columns only, and the
 /// copy is at most twice as large as the file. Returns what is wrong with the file, as it follows

@@ -95,7 +95,7 @@ ForeignFile::ForeignFile(Connection& own, const fs::path& file, const ForeignUse
   refuse_other_than_files(file);
   try {
     std::unique_ptr<Connection> theirs = open_for_reading(file, own.busy_timeout_ms());
-    if (use.converts && is_before_release(*theirs)) {
+    if (use.converts && identify(*theirs).owner == Owner::kBeforeRelease) {
       if (const std::string wrong = convert_before_release(*theirs, copy_); !wrong.empty())
         foreign.refuse(wrong);
       theirs = open_for_reading(copy_.path(), own.busy_timeout_ms());

@@ -141,12 +141,17 @@ def test_a_changed_one_is_refused_as_a_whole(rooftile, old, change):
     assert not rooftile.database.exists()
 
 
-def test_virtual_tables_are_not_opened(rooftile, old):
+@pytest.mark.parametrize("entry, sql, says", [
+    ("'table', 'portfolio', 'portfolio', 0", "CREATE VIRTUAL TABLE portfolio USING no_module(device_id)", "portfolio.device_id is missing"),
+    ("'table', 'portfolio', 'portfolio', 2", "CREATE VIRTUAL TABLE portfolio USING no_module(device_id)", "portfolio.device_id is missing"),
+    ("'table', 'portfolio', 'portfolio', 0", "CREATE VIEW portfolio AS SELECT * FROM samples", "is damaged"),
+    ("'view', 'other', 'other', 0", "CREATE VIEW samples AS SELECT 1", "is damaged"),
+])
+def test_what_claims_to_be_a_table_is_not_opened(rooftile, old, entry, sql, says):
     connection = sqlite3.connect(old)
-    connection.executescript("DROP TABLE portfolio; PRAGMA writable_schema = ON; INSERT INTO sqlite_schema VALUES ('table', 'portfolio', 'portfolio', 0, "
-                             "'CREATE VIRTUAL TABLE portfolio USING no_module(device_id)')")
+    connection.executescript(f"DROP TABLE portfolio; PRAGMA writable_schema = ON; INSERT INTO sqlite_schema VALUES ({entry}, '{sql}')")
     connection.close()
-    assert "portfolio is virtual" in rooftile.run("db", "import", "old.db", code=1).stderr
+    assert says in rooftile.run("db", "import", "old.db", code=1).stderr
 
 
 def test_a_page_that_belongs_to_many_rows_fills_no_disk(rooftile, old):
