@@ -63,11 +63,7 @@ class CompileAheadTest : public ::testing::Test {
                                          .compilers = &pool,
                                          .shared_processors = shared_processors});
   }
-  std::size_t compiled() const {
-    std::ifstream file(folder_ / "compiled");
-    return static_cast<std::size_t>(
-        std::count(std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>(), '\n'));
-  }
+  std::size_t compiled() const { return line_count(folder_ / "compiled"); }
   std::vector<Variant> some(std::size_t first, std::size_t count) const {
     const auto begin = variants_.begin() + static_cast<std::ptrdiff_t>(first);
     return {begin, begin + static_cast<std::ptrdiff_t>(count)};

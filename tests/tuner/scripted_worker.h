@@ -3,6 +3,7 @@
 
 #include <filesystem>
 #include <fstream>
+#include <string>
 
 #include "core/device_profile.h"
 
@@ -17,6 +18,14 @@ class WorkerScript : public std::ofstream {
     std::filesystem::permissions(file, std::filesystem::perms::owner_all);
   }
 };
+
+/// Lines of a file in which a scripted worker keeps what it is asked; 0 if there is no file yet.
+inline std::size_t line_count(const std::filesystem::path& file) {
+  std::ifstream stream(file);
+  std::size_t count = 0;
+  for (std::string line; std::getline(stream, line) && !stream.eof();) ++count;
+  return count;
+}
 
 /// Limits of a workgroup that permit hundreds of kernels; memory for tiles is left out.
 inline void set_small_workgroups(DeviceLimits& limits) {

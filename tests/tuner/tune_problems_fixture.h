@@ -125,11 +125,7 @@ while read -r request; do
     }
     return list;
   }
-  std::size_t requests() const {
-    std::ifstream file(requests_);
-    return static_cast<std::size_t>(
-        std::count(std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>(), '\n'));
-  }
+  std::size_t requests() const { return line_count(requests_); }
   /// The candidates of a problem in the order of their first measurement.
   std::vector<Variant> measured(std::int64_t m) const {
     std::vector<Variant> order;
