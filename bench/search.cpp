@@ -34,8 +34,6 @@ const std::vector<Arm>& arms() {
   static const std::vector<Arm> all = {
       {"exhaustive", "exhaustive", Sources::kNone},
       {"random", "random", Sources::kNone},
-      {"annealing", "annealing", Sources::kNone},
-      {"genetic", "genetic", Sources::kNone},
       {"model", "model", Sources::kNone},
       {"transfer", "transfer", Sources::kAll},
       {"auto", "auto", Sources::kNone},

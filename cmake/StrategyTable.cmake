@@ -1,5 +1,5 @@
 # Writes the table of tuner/search/strategy_table.h: one entry for each strategies/NAME.cpp, which defines make_NAME.
-#   cmake -DOUTPUT=strategy_table.cpp "-DNAMES=annealing;auto" -P StrategyTable.cmake
+#   cmake -DOUTPUT=strategy_table.cpp "-DNAMES=auto;random" -P StrategyTable.cmake
 set(declarations "")
 set(entries "")
 foreach(name IN LISTS NAMES)

@@ -424,7 +424,7 @@ def test_roofline_checks_host_and_model(databases):
 def test_every_strategy_of_search_runs(databases):
     text = run(databases, "search", REPLAY / "batch-22.csv", REPLAY / "edges-22.csv", REPLAY / "edges-26.csv", "--seeds", 1,
                "--candidates", 8)
-    arms = ["exhaustive", "random", "annealing", "genetic", "model", "transfer", "auto", "auto, other problems known",
+    arms = ["exhaustive", "random", "model", "transfer", "auto", "auto, other problems known",
             "auto, other devices known", "auto, both known", "auto, no priors", "auto, no priors, other devices known"]
     for arm in arms:
         assert re.search(rf"^  {arm} +4: ", text, re.MULTILINE), (arm, text)

@@ -17,7 +17,7 @@ STARTS = [
     {"problem": {"m": 256, "n": 256, "k": 256}, "adapter": ADAPTER, "rates": RATES},
     {"problem": {"m": 1, "n": 1024, "k": 1024}, "adapter": ADAPTER, "rates": RATES},
     {"problem": {"m": 77, "n": 130, "k": 511, "trans_a": True, "batch": 3}, "rates": RATES},
-    {"problem": {"m": 96, "n": 96, "k": 256, "types": "f32xq4b32"}, "rates": RATES, "strategy": "genetic"},
+    {"problem": {"m": 96, "n": 96, "k": 256, "types": "f32xq4b32"}, "rates": RATES, "strategy": "random"},
     {"problem": {"m": 256, "n": 64, "k": 300, "types": "i8_i32"}},
 ]
 

@@ -145,10 +145,10 @@ TEST(StrategyTest, LearningStrategiesBeatRandomOnASmoothSpace) {
     return std::accumulate(x.begin(), x.end(), 0.0) / static_cast<double>(x.size());
   };
   const double chance = mean(shares("random"));
-  for (const std::string name : {"annealing", "genetic", "model", "auto"})
+  for (const std::string name : {"model", "auto"}) {
     EXPECT_GT(mean(shares(name)), chance) << name;
-  for (const std::string name : {"model", "auto"})
     for (const double share : shares(name)) EXPECT_GT(share, 0.9) << name;
+  }
 }
 
 TEST(StrategyTest, AutoTriesStartsFirst) {
@@ -282,7 +282,7 @@ TEST(StrategyTest, TransferFollowsTimesOfOtherDevices) {
 
 TEST(StrategyTest, UnknownNamesAreRefusedWithTheKnownOnes) {
   try {
-    make_strategy("genetic?", valley().space, 0);
+    make_strategy("auto?", valley().space, 0);
     FAIL();
   } catch (const Error& error) {
     for (const std::string& name : strategy_names())
