@@ -1,12 +1,11 @@
 #include "runtime/model/selector.h"
 
-#include <Eigen/Core>
+#include <Eigen/Cholesky>
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <limits>
 
-#include "runtime/model/fit/linear_system.h"
 #include "runtime/model/roofline.h"
 
 namespace rooftile {
@@ -21,6 +20,8 @@ constexpr double kLongestStep = 1.5;  // Change of a factor's logarithm in one i
 // Interpolation: smooth share of the variance, noise share, and the distance in octaves over which
 // correlation fades.
 constexpr double kSmoothVariance = 0.05, kNoiseVariance = 0.02, kOctaves = 2;
+
+Eigen::Index index(std::size_t i) { return static_cast<Eigen::Index>(i); }
 
 bool is_time(double ns) { return ns > 0 && std::isfinite(ns); }
 
@@ -62,7 +63,7 @@ double slope_in_k(const Variant& v, const Problem& of_class, const DeviceRates& 
 
 }  // namespace
 
-Selector::OperandSlot Selector::operand_slot_of(const LogSizes& logs, double batch) {
+Selector::LogPoint Selector::log_point(const LogSizes& logs, double batch) {
   return {static_cast<float>(logs[0]), static_cast<float>(logs[1]), static_cast<float>(logs[2]),
           batch > 1 ? static_cast<float>(std::log2(batch)) : 0.0f};
 }
@@ -72,28 +73,28 @@ Selector::OperandSlot Selector::operand_slot_of(const LogSizes& logs, double bat
 /// step length.
 Selector::Terms Selector::fit_factors(std::span<const Timing> timings, const Terms& expected,
                                       double spread) {
+  using Vector = Eigen::Matrix<double, kTerms, 1>;
   const double pull = kTimeSpread * kTimeSpread / (spread * spread);
   Terms logs = expected;
   for (int iteration = 0; iteration < kIterations; ++iteration) {
-    std::vector<double> matrix(kTerms * kTerms, 0.0), step(kTerms);
     Terms factors;
+    Vector gradient;
+    Eigen::Matrix<double, kTerms, kTerms> matrix = pull * decltype(matrix)::Identity();
     for (std::size_t i = 0; i < kTerms; ++i) {
       factors[i] = std::exp(logs[i]);
-      matrix[i * kTerms + i] = pull;
-      step[i] = -pull * (logs[i] - expected[i]);
+      gradient[index(i)] = -pull * (logs[i] - expected[i]);
     }
     for (const Timing& timing : timings) {
       const double sum = dot(factors, timing.terms), miss = timing.log_ns - std::log(sum);
-      Terms share;
-      for (std::size_t i = 0; i < kTerms; ++i) share[i] = factors[i] * timing.terms[i] / sum;
-      for (std::size_t i = 0; i < kTerms; ++i) {
-        step[i] += share[i] * miss;
-        for (std::size_t j = 0; j < kTerms; ++j) matrix[i * kTerms + j] += share[i] * share[j];
-      }
+      const Vector share = Eigen::Map<const Vector>(factors.data())
+                               .cwiseProduct(Eigen::Map<const Vector>(timing.terms.data())) /
+                           sum;
+      gradient += share * miss;
+      matrix += share * share.transpose();
     }
-    solve(matrix, step);
+    const Vector step = matrix.llt().solve(gradient);
     for (std::size_t i = 0; i < kTerms; ++i)
-      logs[i] += std::clamp(step[i], -kLongestStep, kLongestStep);
+      logs[i] += std::clamp(step[index(i)], -kLongestStep, kLongestStep);
   }
   return logs;
 }
@@ -172,31 +173,35 @@ Selector::Selector(const Problem& of_class, const DeviceRates& rates,
 /// Interpolates the residuals of the sums; they count as 0 where a kernel was not measured.
 void Selector::interpolate(std::span<const MeasuredTime> points, std::span<const Timings> timings) {
   points_ = points.size();
-  std::vector<OperandSlot> places;
+  std::vector<LogPoint> places;
   for (const MeasuredTime& t : points) {
     const auto [m, n, k, batch] = sizes_of(t);
-    places.push_back(operand_slot_of(log_sizes(m, n, k), batch));
+    places.push_back(log_point(log_sizes(m, n, k), batch));
   }
-  for (std::size_t axis = 0; axis < OperandSlot().size(); ++axis)
-    for (const OperandSlot& place : places) places_.push_back(place[axis]);
-  std::vector<double> matrix, misses(points_ * kernels_, 0.0);
-  for (std::size_t x = 0; x < points_; ++x)
-    for (std::size_t y = 0; y < points_; ++y) {
+  for (std::size_t axis = 0; axis < LogPoint().size(); ++axis)
+    for (const LogPoint& place : places) places_.push_back(place[axis]);
+  // Only entries on and below the diagonal are set.
+  Eigen::MatrixXd matrix(index(points_), index(points_));
+  Eigen::MatrixXd misses = Eigen::MatrixXd::Zero(index(points_), index(kernels_));
+  for (std::size_t x = 0; x < points_; ++x) {
+    for (std::size_t y = 0; y <= x; ++y) {
       float squared = 0;
-      for (std::size_t axis = 0; axis < OperandSlot().size(); ++axis) {
+      for (std::size_t axis = 0; axis < LogPoint().size(); ++axis) {
         const float d = places[x][axis] - places[y][axis];
         squared += d * d;
       }
-      matrix.push_back(static_cast<double>(covariance(squared)) + (x == y ? kNoiseVariance : 0.0));
+      matrix(index(x), index(y)) = static_cast<double>(covariance(squared));
     }
+    matrix(index(x), index(x)) += kNoiseVariance;
+  }
   for (std::size_t i = 0; i < kernels_; ++i)
     for (const Timing& timing : timings[i])
-      misses[timing.point * kernels_ + i] = timing.log_ns - std::log(sum(i, timing.terms));
-  if (!misses.empty()) solve(matrix, misses, kernels_);
+      misses(index(timing.point), index(i)) = timing.log_ns - std::log(sum(i, timing.terms));
+  if (points_ > 0) matrix.selfadjointView<Eigen::Lower>().llt().solveInPlace(misses);
   weights_.resize(points_);
   for (std::size_t x = 0; x < points_; ++x)
     for (std::size_t i = 0; i < kernels_; ++i)
-      weights_[x][i] = static_cast<float>(misses[x * kernels_ + i]);
+      weights_[x][i] = static_cast<float>(misses(index(x), index(i)));
 }
 
 Selector::Times Selector::predict_ns(const Problem& p, const LogSizes& logs) const {
@@ -206,7 +211,7 @@ Selector::Times Selector::predict_ns(const Problem& p, const LogSizes& logs) con
   for (std::size_t i = 0; i < kernels_; ++i) predicted[i] = sum(i, terms(i, sizes));
   // Handles a block of points at a time, which needs no allocation and lets the compiler vectorise.
   constexpr std::size_t kPart = 64;
-  const OperandSlot place = operand_slot_of(logs, sizes.batch);
+  const LogPoint place = log_point(logs, sizes.batch);
   // An Eigen array instead of a loop over kernels: gcc 12 makes scalar code of a loop of known
   // length, and of another loop code that keeps no sum in a register (a decision with 16 kernels
   // and 100 points takes 610 ns instead of 510).
@@ -225,7 +230,7 @@ Selector::Times Selector::predict_ns(const Problem& p, const LogSizes& logs) con
       corrections += near[x] * Eigen::Map<const Sums>(weights_[begin + x].data());
   }
   for (std::size_t i = 0; i < kernels_; ++i)
-    predicted[i] *= static_cast<double>(std::exp(corrections[static_cast<Eigen::Index>(i)]));
+    predicted[i] *= static_cast<double>(std::exp(corrections[index(i)]));
   return predicted;
 }
 

@@ -58,7 +58,7 @@ class Selector {
   static constexpr std::size_t kTerms = 6;
   static constexpr std::size_t kDispatches = 0, kPanels = 4;  ///< Indices of terms.
   using Terms = std::array<double, kTerms>;
-  using OperandSlot = std::array<float, 4>;  ///< log2 of m, n, k and batch.
+  using LogPoint = std::array<float, 4>;  ///< log2 of m, n, k and batch.
   using Weights = std::array<float, kMostKernels>;
 
   /// One number for each kernel, contiguous so that the compiler vectorises.
@@ -86,7 +86,7 @@ class Selector {
     return {static_cast<double>(x.m), static_cast<double>(x.n), static_cast<double>(x.k),
             static_cast<double>(x.batch)};
   }
-  static OperandSlot operand_slot_of(const LogSizes& logs, double batch);
+  static LogPoint log_point(const LogSizes& logs, double batch);
   static Terms fit_factors(std::span<const Timing> timings, const Terms& expected, double spread);
   void add_shape(const Variant& v, const Problem& of_class, const DeviceRates& rates);
   Terms terms(std::size_t kernel, const Sizes& sizes) const;
