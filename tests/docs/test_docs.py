@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Checks the documentation: links, and the files, folders and pages that it and the sources name,
-exist; each page in docs/ is short and in the index; each folder of the table of layers has a README.md;
-the tests that tests/README.md names are tests of the build.
+exist; each page in docs/ is short and in the index, and all together are; each folder of the table of layers has a
+README.md; the picture of README.md shows the stored figures; the tests that tests/README.md names are tests of the build.
 
     test_docs.py SOURCE_DIR [BINARY_DIR]    # BINARY_DIR: of a build that has all tests
     test_docs.py --installed FOLDER    # only the links, of pages that lie outside of the source tree
@@ -14,7 +14,7 @@ import sys
 
 SOURCE = pathlib.Path(sys.argv[2] if sys.argv[1] == "--installed" else sys.argv[1])
 ARCHITECTURE = SOURCE / "docs" / "architecture.md"
-MOST_WORDS = 1100
+MOST_WORDS, MOST_WORDS_OF_ALL, MOST_PAGES = 1100, 28000, 32
 PAGES = sorted(p for p in SOURCE.rglob("*.md") if not re.match(r"build|\.", p.relative_to(SOURCE).parts[0]))
 BLOCK = re.compile(r"^```.*?^```$", re.MULTILINE | re.DOTALL)
 # A row of the table of layers, which tests/architecture reads too. Its words are not counted.
@@ -104,9 +104,16 @@ def main():
     if "runtime/device" not in layers:
         wrong.append("docs/architecture.md has no row of runtime/device: the table of layers is not read as it is meant")
     wrong += missing_tests() if len(sys.argv) > 2 else []
+    pages = list((SOURCE / "docs").glob("*.md"))
+    total = sum(len(page.read_text().split()) for page in pages)
+    if total > MOST_WORDS_OF_ALL or len(pages) > MOST_PAGES:
+        wrong.append(f"docs/ has {len(pages)} pages with {total} words, more than {MOST_PAGES} with {MOST_WORDS_OF_ALL}")
     readme = (SOURCE / "README.md").read_text().count("\n")
-    if readme >= 120:
-        wrong.append(f"README.md has {readme} lines; it must have fewer than 120")
+    if readme > 110:
+        wrong.append(f"README.md has {readme} lines, more than 110")
+    drawn = subprocess.run([sys.executable, SOURCE / "bench" / "picture.py"], capture_output=True, text=True, check=True).stdout
+    if drawn != (SOURCE / "docs" / "nvidia-h200.svg").read_text():
+        wrong.append("docs/nvidia-h200.svg is not what bench/picture.py draws from the stored tables")
     print(f"{len(PAGES)} pages")
     sys.exit("\n".join(wrong) or 0)
 
