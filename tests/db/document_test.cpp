@@ -1,4 +1,4 @@
-// Checks the documents of the database: the queries of docs/database-queries.md run and find rows,
+// Checks the documents of the database: the queries of docs/database.md run and find rows,
 // and docs/database-tables.md names every table and view.
 #include <gmock/gmock.h>
 
@@ -17,7 +17,7 @@ std::string document(std::string_view name) {
   return bytes_of_file(std::filesystem::path(ROOFTILE_SOURCE_DIR) / "docs" / name);
 }
 
-std::string queries() { return document("database-queries.md"); }
+std::string queries() { return document("database.md"); }
 
 std::vector<std::string> sql_blocks(const std::string& text) {
   const std::string begin = "```sql\n", end = "```";

@@ -1,5 +1,5 @@
 // The stored data of a small tuning run, for tests of views and of the examples in
-// docs/database-queries.md.
+// docs/database.md.
 #pragma once
 
 #include "store_fixture.h"
