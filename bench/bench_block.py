@@ -64,7 +64,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("program", nargs="?")
     parser.add_argument("--rounds", type=int, default=7)
-    parser.add_argument("--ggml", metavar="LIBRARY", help="ggml's graphs take part: path of libggml-vulkan.so (docs/baselines.md)")
+    parser.add_argument("--ggml", metavar="LIBRARY", help="ggml's graphs take part: path of libggml-vulkan.so (bench/README.md)")
     parser.add_argument("--only", nargs="+", default=[*PHASES, *KINDS], help="some of prefill, decode, dense, mixture (default: all)")
     parser.add_argument("--shapes", action="store_true", help="print the problems of the block, for rooftile tune")
     options = parser.parse_args()

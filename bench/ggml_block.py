@@ -5,7 +5,7 @@
     GGML_VK_VISIBLE_DEVICES=0 bench/ggml_block.py libggml-vulkan.so FOLDER [--runs 5]
 
 Reads weights, input and cache of FOLDER, compares y with NumPy's (exit code 1: it differs by more than ggml's roundings), and
-prints tokens per second. libggml-base.so lies beside the library (docs/baselines.md). The graph is that of llama.cpp without
+prints tokens per second. libggml-base.so lies beside the library (bench/README.md). The graph is that of llama.cpp without
 norms and rotary embeddings; values are cached transposed, and the cache is float32, as ours."""
 import argparse
 import ctypes

@@ -212,7 +212,7 @@ void run(CLI::App& app, int argc, char** argv) {
   app.add_option("--priors", setting.priors, "How many of the kernels of an untuned device");
   app.add_option("--rounds", setting.rounds);
   app.add_option("--ggml", setting.ggml,
-                 "Path of libggml-vulkan.so: ggml takes part (docs/baselines.md)");
+                 "Path of libggml-vulkan.so: ggml takes part (bench/README.md)");
   app.add_option("--csv", setting.csv, "Also writes a table");
   app.parse(argc, argv);
   run(setting);
