@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Installs the build tree into an empty prefix, then builds and runs programs outside of it: the README's C and C++
 # programs through find_package, pkg-config and the README's own command line, and the installed examples. Compiles the
-# code of docs/vulkan.md.
+# code of docs/resident.md.
 # package_test.sh SOURCE_DIR BINARY_DIR
 . "$(dirname "$0")/scratch.sh"
 
@@ -22,7 +22,7 @@ flags=$(PKG_CONFIG_PATH=$pc pkg-config --cflags --libs rooftile)
 cc example.c -o from-c $flags
 # shellcheck disable=SC2086
 c++ -std=c++20 example.cpp -o from-cpp $flags
-snippet cpp vulkan.cpp docs/vulkan.md
+snippet cpp vulkan.cpp docs/resident.md
 # shellcheck disable=SC2086
 c++ -std=c++20 -Wall -Wextra -Werror -c vulkan.cpp $flags
 export LD_LIBRARY_PATH; LD_LIBRARY_PATH=$(dirname "$pc")
