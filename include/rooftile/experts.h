@@ -42,9 +42,9 @@ typedef struct rooftile_top_k_args {
 
 /// Chooses the `chosen` largest values of each row of x (rows x columns). experts (rows x chosen
 /// integers) are their columns, from the largest value on; of equal values the lower column comes
-/// first. weights (rows x chosen) are the softmax of the chosen values: exp(value) / sum, which is
-/// also the softmax of the whole row, made to add up to 1; or, with weights_of_all, this softmax as
-/// it is. NaN counts as larger than every number.
+/// first; -0 equals 0. weights (rows x chosen) are the softmax of the chosen values: exp(value) /
+/// sum, which is also the softmax of the whole row, made to add up to 1; or, with weights_of_all,
+/// this softmax as it is. NaN counts as larger than every number.
 /// The experts are therefore always distinct columns; the weights of a row are NaN if its largest
 /// value is NaN or infinite, and that of -infinity is 0 otherwise.
 ROOFTILE_API rooftile_status rooftile_list_top_k(rooftile_list* list,
