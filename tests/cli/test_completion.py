@@ -196,7 +196,7 @@ def test_manual(rooftile):
     for part in ("ROOFTILE_PRECISION", "EXIT STATUS", "130", "rooftile-db(1)", "not found"):
         assert part in text, part
     assert "](" not in text, "marks of Markdown"
-    assert "(docs/determinism.md)" in text and "(docs/explain.md)" in text and "(how)" not in text
+    assert "(docs/precision.md)" in text and "(docs/explain.md)" in text and "(how)" not in text
 
 
 def shown_page(page):
