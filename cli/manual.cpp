@@ -13,7 +13,7 @@
 
 namespace rooftile {
 
-/// docs/environment.md and docs/exit-codes.md, whose tables are sections of the first page.
+/// docs/environment.md, whose tables are sections of the first page: variables come first.
 std::span<const EmbeddedText> embedded_manual();
 
 namespace {
@@ -204,7 +204,7 @@ std::string page(const CLI::App& app) {
   text += section("OPTIONS", options(app));
   text += footer(app);
   if (parent == nullptr) {
-    text += section("EXIT STATUS", exit_codes(document("exit-codes.md")));
+    text += section("EXIT STATUS", exit_codes(document("environment.md")));
     text += section("ENVIRONMENT", table_entries(document("environment.md")));
     text += section("SEE ALSO", ".I /usr/share/doc/rooftile/docs/README.md\n");
   } else {

@@ -153,7 +153,7 @@ def test_output_that_is_lost_is_a_failure(prepared, command, output):
 
 
 def test_the_documentation_lists_each_cause_with_its_exit_code():
-    rows = re.findall(r"^\| (.+?) \| (\d+) \|", (SOURCE / "docs" / "exit-codes.md").read_text(), re.MULTILINE)
+    rows = re.findall(r"^\| (.+?) \| (\d+) \|", (SOURCE / "docs" / "environment.md").read_text(), re.MULTILINE)
     assert {cause: int(code) for cause, code in rows if cause in TABLE} == {cause: code for cause, (code, _, _) in TABLE.items()}
     assert {cause for cause, _ in rows} - set(TABLE) == OTHER_CAUSES
 
