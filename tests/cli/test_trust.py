@@ -1,4 +1,8 @@
-"""What docs/threat-model.md says of other users, as far as no other test has it. Most needs root, which can be another user."""
+"""What docs/threat-model.md says of other users, as far as no other test has it. Most needs root, which can be another user.
+
+Its other rows: SidecarsTest, SidecarsOfOthersTest (files beside a database); PipelineCacheFile, ShaderCacheTest, test_run (caches,
+preload); ExchangeTest, CertifyImportedTest, test_before_release (databases); T4ReadTest, T4ImportTest, ParseResults; test_npy_files,
+test_gguf, fuzz.*; QueriesAreReadOnly; WebServer; WorkerProcessTest, IsolationTest (workers and their kernels)."""
 import os
 import pathlib
 import re
