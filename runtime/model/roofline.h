@@ -25,6 +25,11 @@ Operation elementwise(double elements, double flops_per_element, double arrays_r
                       double arrays_written, double bytes_per_element);
 double attainable_gflops(double intensity, double peak_gflops, double gbps);
 
+/// In elements, times the batch, with c = 1, or 2 when beta is not 0 (matrix kernels have
+/// subgroup_m and subgroup_n in place of reg_m and reg_n):
+///   memory:    m k + k n + c m n
+///   cache:     m k ceil(n / tile_n) + k n ceil(m / tile_m) + c m n (+ 2 split_k m n)
+///   registers: m k ceil(n / reg_n) + k n ceil(m / reg_m) + c m n
 struct Traffic {
   double memory_bytes;  ///< Device memory <-> cache, at least.
   /// Cache -> workgroup, and C; partial sums of split-K count in both directions.
@@ -34,6 +39,9 @@ struct Traffic {
 /// Exact for kernels that read only inside the matrices. Packing is not included; see packing().
 Traffic traffic(const Problem& p, const Variant& v);
 
+/// workgroups = ceil(m / tile_m) ceil(n / tile_n) ceil(batch / tile_batch) split_k,
+/// waves = ceil(workgroups / concurrent), wave_efficiency = workgroups / (waves concurrent);
+/// tile_efficiency is the share of all blocks of C that lies inside C.
 struct Waves {
   double workgroups, waves, wave_efficiency, tile_efficiency;
 };
