@@ -87,7 +87,7 @@ bool uses_memory_for_registers(const CompilerFacts& facts);
 enum class Details : bool { kForOneKernel, kForAll };
 std::string inspection_text(const Inspection& inspection, Details details);
 
-/// docs/inspect-json.md describes it.
+/// docs/inspect.schema.json describes it.
 std::string inspection_json(const Inspection& inspection);
 /// Throws kUnsupported for text that inspection_json() has not written, and for a newer version.
 Inspection parse_inspection(std::string_view json);

@@ -9,8 +9,7 @@ namespace rooftile {
 
 /// The page as HTML. Text from the database is always data in it, never markup.
 std::string report_page(const Charts& charts);
-/// The data that the page reads: the fields of report_json(), and those that docs/report-json.md
-/// lists for the page.
+/// The data that the page reads: the form `page` of docs/report.schema.json.
 std::string page_data(const Charts& charts);
 
 }  // namespace rooftile

@@ -22,8 +22,7 @@ enum class CalibrationDetail : std::uint8_t { kDate, kFigures };
 /// terminal: columns of the terminal that tables are to fit; 0: a line a row.
 std::string report_text(const Report& report, CalibrationDetail detail = CalibrationDetail::kDate,
                         std::size_t terminal = 0);
-/// The report as JSON. docs/report-json.md describes the fields, and docs/report.schema.json checks
-/// them.
+/// The report as JSON. docs/report.schema.json describes the fields.
 std::string report_json(const Report& report);
 
 /// The value as text: whole numbers in full, others with six digits.

@@ -97,8 +97,7 @@ void add_explain(CLI::App& app, const Globals& globals, Action& action) {
   CLI::App* command = app.add_subcommand("explain", "Explain where a GEMM would run, and why");
   command->footer(
       "Rooftile runs only GEMMs. For operations and the table it predicts where such a\n"
-      "kernel would pay off. docs/explain.md describes the output,\n"
-      "docs/explain-json.md the JSON.\n"
+      "kernel would pay off. docs/explain.md describes the output.\n"
       "The line of gpu_class also names how the operands get to the device: staged,\n"
       "copied by it, or used in place (docs/memory.md).\n"
       "Examples:\n  rooftile explain --m 1024 --n 1024 --k 1024\n"
@@ -142,7 +141,7 @@ void add_explain(CLI::App& app, const Globals& globals, Action& action) {
                           ->type_name("TIER")
                           ->check(one_of(tier_names()));
   CLI::Option* devices = add_devices_option(*command, arguments.devices);
-  command->add_flag("--json", arguments.json, "Print JSON");
+  command->add_flag("--json", arguments.json, "Print JSON; docs/explain.schema.json describes it");
   operation->needs(elements);
   elements->needs(operation);
   table->excludes(operation)->excludes(elements)->excludes(tier)->excludes(packed)->excludes(

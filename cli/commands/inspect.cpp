@@ -189,7 +189,7 @@ void add_outputs(CLI::App& command, InspectArguments& arguments) {
   command.add_flag(
       "--details", arguments.details,
       "Print all statistics and the main loop of every kernel, not only of a single one");
-  command.add_flag("--json", arguments.json, "Print JSON; docs/inspect-json.md describes it");
+  command.add_flag("--json", arguments.json, "Print JSON; docs/inspect.schema.json describes it");
   add_file(command, "-o,--output", arguments.output, "Write text or JSON to this file");
   add_file(command, "--assembly", arguments.assembly,
            "Write the assembly of the kernel to this file (-: stdout, and nothing else)");

@@ -98,8 +98,8 @@ void add_report(CLI::App& app, const Globals& globals, Action& action) {
       "  rooftile report --html report.html\n"
       "  rooftile report --problem 512,512,512\n  rooftile report --compare other.db --json");
   static ReportArguments arguments;
-  CLI::Option* json =
-      command->add_flag("--json", arguments.json, "Print JSON; docs/report-json.md describes it");
+  CLI::Option* json = command->add_flag("--json", arguments.json,
+                                        "Print JSON; docs/report.schema.json describes it");
   CLI::Option* html = add_file(*command, "--html", arguments.html,
                                "Write a page with charts, which needs no network, to this file");
   CLI::Option* problem =

@@ -217,7 +217,7 @@ def devices(device: Optional[str] = None) -> List[Dict[str, Any]]:
 
 
 def report(html: Optional[_Path] = None, *, database: Optional[_Path] = None, device: Optional[str] = None) -> Dict[str, Any]:
-    """The results in the tuning database, as docs/report-json.md describes them. html: also writes the page with charts there.
+    """The results in the tuning database, as docs/report.schema.json describes them. html: also writes the page with charts there.
 
     Errors: Error where there is no database or the page cannot be written.
     """

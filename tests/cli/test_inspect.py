@@ -8,9 +8,11 @@ import sqlite3
 import subprocess
 
 import pytest
+import schemas
 
 from conftest import SOURCE
 
+SCHEMA = schemas.load("inspect")
 NAIVE = ["--variant", "family=naive tile_m=4 tile_n=8"]
 # RADV compiles without its hardware.
 RADV = sorted(glob.glob("/usr/share/vulkan/icd.d/radeon_icd*.json"))[:1]
@@ -147,21 +149,23 @@ def test_the_portfolio_of_a_tuned_device_comes_from_the_database(radv):
     assert inspected(radv, "--portfolio", "--type", "i8_i32")["kernels"][0]["origin"] == "portfolio, large: untuned choice"
 
 
-def fields(value, names):
-    """Adds the names of all fields but those that are opcodes."""
-    if isinstance(value, list):
-        for entry in value:
-            fields(entry, names)
-    elif isinstance(value, dict):
-        for name, entry in value.items():
-            names.add(name)
-            if name not in ("matrix_operations", "unknown_instructions", "opcodes"):
-                fields(entry, names)
-    return names
+def test_every_field_is_explained():
+    assert list(schemas.unexplained(SCHEMA)) == []
+    of_report = schemas.load("report")["$defs"]["facts"]["properties"]
+    assert SCHEMA["$defs"]["facts"]["properties"] == of_report
 
 
-def test_the_documentation_names_every_field(radv):
-    page = (SOURCE / "docs" / "inspect-json.md").read_text()
-    said = set(re.findall(r"`(\w+)`", page))
-    names = fields(inspected(radv, "--family", "tiled"), set())
-    assert names - said == set()
+def test_json_is_as_documented(rooftile):
+    text = rooftile.run("inspect", *NAIVE, "--json").stdout
+    assert schemas.validate(SCHEMA, text, "inspection")["kernels"][0]["main_loop"] is None
+    illegal = rooftile.run("inspect", "--json", "--variant", "family=matrix tile_m=64 tile_n=64", code=1).stdout
+    assert schemas.validate(SCHEMA, illegal, "inspection")["kernels"][0]["compilation"] == "illegal"
+    listing = SOURCE / "tests" / "inspect" / "excerpts" / "sass_by_hand.txt"
+    schemas.validate(SCHEMA, rooftile.run("inspect", "--json", "--sass", listing).stdout, "inspection")
+
+
+def test_the_schema_refuses_every_corrupted_document(radv):
+    document = schemas.validate(SCHEMA, radv.run("inspect", "--json", "--family", "tiled").stdout, "inspection")
+    assert document["kernels"][0]["main_loop"]["accesses"]
+    opcodes = {"matrix_operations", "unknown_instructions", "opcodes"}
+    assert schemas.accepted_errors(SCHEMA, document, {"opcodes"}, opcodes) == []
