@@ -1,5 +1,16 @@
-// Does the limiter that a report names limit the kernel? Of kernels drawn from the whole legal
-// space, one thing at a time is doubled; what moves the time most limits it (docs/limiter.md).
+// Does the limiter that a report names limit the kernel (docs/report.md)? Of kernels drawn from the
+// whole legal space, one thing at a time is doubled (limiter/changes.h); what moves the time most
+// limits it. The share of a change is what it adds to the time, as far as nothing overlaps.
+//
+// Kernel and changes take turns, with operands that rotate past the caches, beside a control that
+// differs only in the variable that the changes use. On a software device samples above 2 ms count
+// processor time. Every kernel, changed or not, is compared with float64.
+//
+// What it cannot show: changes are not pure (a repeated load also needs an operation and a
+// register; gaps also halve what caches hold). Shares do not add up to 1, because address
+// arithmetic, the loop, conversions and llvmpipe's coroutines are not doubled by any change. Left
+// out are atomic sums, which cannot be computed twice, long kernels (--work), epilogues, groups,
+// GGUF blocks and float16 sums; no matrix units or GPU have been measured.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>

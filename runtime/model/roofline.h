@@ -90,7 +90,7 @@ struct Roofline {
 Roofline roofline(const Problem& p, const Variant& v, const DeviceRates& rates);
 
 /// What the time of a kernel depends on most: the largest of its costs, because doubling that moves
-/// the time most (docs/limiter.md).
+/// the time most (docs/report.md).
 struct Limiter {
   std::string name = {};  ///< Empty where nothing is calibrated.
   /// The next cost, where the model cannot tell which of both is larger; else empty.
