@@ -1,6 +1,6 @@
 // The tuning database: one SQLite file, which many processes read and several write at once. No
 // other folder uses SQLite. docs/database-tables.md describes the tables and views, and
-// docs/database-queries.md has example queries.
+// docs/database.md has example queries.
 //
 // Every call is one transaction, unless a Store::Transaction is open. A call that throws leaves the
 // file unchanged. Errors of every call:

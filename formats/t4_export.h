@@ -1,5 +1,5 @@
 // Samples as T4, the JSON format of auto-tuning results that Kernel Tuner writes (its schema is
-// kernel_tuner/schema/T4/1.0.0/results-schema.json; docs/formats.md describes what is added).
+// kernel_tuner/schema/T4/1.0.0/results-schema.json; docs/sharing.md describes what is added).
 #pragma once
 
 #include <string_view>

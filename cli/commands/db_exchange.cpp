@@ -229,8 +229,8 @@ void add_exchange(CLI::App& db, const Globals& globals, Action& action) {
   for (const char* option : kProblemOptions) exporting->get_option(option)->needs(format);
   exporting->footer(
       "The data of all devices, or of those that --device matches: parameters and\n"
-      "times, never code. docs/sharing.md lists what is not exported, docs/formats.md\n"
-      "what T4 and CSV hold.\n"
+      "times, never code. docs/sharing.md lists what is not exported, and what T4 and\n"
+      "CSV hold.\n"
       "Examples:\n  rooftile db export tuned.db\n"
       "  rooftile db export --format csv samples.csv --device RTX\n"
       "  rooftile db export --format t4 one.json --m 512 --n 512 --k 512");

@@ -221,7 +221,7 @@ void add_tune(CLI::App& app, const Globals& globals, Action& action) {
       "from call to call");
   command->add_flag("--no-counters", arguments.no_counters,
                     "Do not read the driver's hardware counters of the best kernels "
-                    "(VK_KHR_performance_query); docs/counters.md");
+                    "(VK_KHR_performance_query); docs/inspect.md");
   command->add_flag("--refresh", arguments.refresh,
                     "Only certify and time again the kernels that a new driver or a new version of "
                     "Rooftile made stale, and imported kernels for this device and driver; every "

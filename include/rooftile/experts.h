@@ -1,7 +1,7 @@
 /// Rooftile: the way of tokens to their experts and back, so that a layer of a mixture of experts
 /// is one list: choice of the experts, sorting, gathering of the rows that grouped.h multiplies,
 /// and the weighted sum of their results. C programs include it beside rooftile.h; it is part of
-/// rooftile.hpp. docs/experts.md has an example.
+/// rooftile.hpp. docs/grouped.md has an example.
 ///
 /// Matrices are row-major in device buffers, with a leading dimension (ld) and offsets in elements
 /// of 4 bytes: float32, or 32-bit signed integers where this is said. Operands and results lie

@@ -10,7 +10,7 @@
 /// once, when it is opened; run `rooftile tune` before to let it use a device. Without a database,
 /// a device or a driver every call runs on the host's BLAS. A background thread of the context
 /// opens the device and compiles the kernels. Until a problem's kernel is compiled, a kernel that
-/// compiles quickly may answer (docs/background-compilation.md), otherwise the host does. Another
+/// compiles quickly may answer (docs/kernel-choice.md), otherwise the host does. Another
 /// thread writes the counts of problems without a tuned kernel to the database, once a minute and
 /// when the context is closed. Copies of 4 MB and more to and from a device are shared with up to
 /// seven threads that end with them.

@@ -27,7 +27,7 @@ class DecisionLog {
   void say_note(const Problem& p, std::string_view note);
   /// Logs how calls of a problem are split from now on, or why they are not.
   void say_split(const Problem& p, const std::string& how);
-  /// Logs, once in a process, that the context is that of an MPI rank (docs/distributed.md).
+  /// Logs, once in a process, that the context is that of an MPI rank (docs/blas.md).
   static void say_ranks(int ranks, bool measures);
   /// Logs that calls of a problem move to another tier because of their measured times, once for
   /// each tier.

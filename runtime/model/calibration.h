@@ -160,7 +160,7 @@ struct CalibrationRatios {
 CalibrationRatios calibration_ratios(const Calibration& c);
 
 /// The sizes on which a host tier is measured for HostModel, smallest first. See
-/// docs/host-model.md for the choice.
+/// docs/model.md for the choice.
 std::vector<Problem> host_calibration_problems();
 
 }  // namespace rooftile

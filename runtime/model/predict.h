@@ -31,7 +31,7 @@ struct PredictedClass {
   std::shared_ptr<const Selector> selector = nullptr;
 };
 
-/// One host tier (docs/host-model.md).
+/// One host tier (docs/model.md).
 class HostModel {
  public:
   HostModel() = default;

@@ -1,4 +1,4 @@
-// Bytes, waves, bounds and the limiter of one GEMM kernel (docs/roofline.md). Pure functions.
+// Bytes, waves, bounds and the limiter of one GEMM kernel (docs/model.md). Pure functions.
 #pragma once
 
 #include <string>

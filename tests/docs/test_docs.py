@@ -105,7 +105,7 @@ def main():
         wrong.append("docs/architecture.md has no row of runtime/device: the table of layers is not read as it is meant")
     wrong += missing_tests() if len(sys.argv) > 2 else []
     pages = list((SOURCE / "docs").glob("*.md"))
-    total = sum(len(page.read_text().split()) for page in pages)
+    total = sum(words(page) for page in pages)
     if total > MOST_WORDS_OF_ALL or len(pages) > MOST_PAGES:
         wrong.append(f"docs/ has {len(pages)} pages with {total} words, more than {MOST_PAGES} with {MOST_WORDS_OF_ALL}")
     readme = (SOURCE / "README.md").read_text().count("\n")

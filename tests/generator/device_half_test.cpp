@@ -115,7 +115,7 @@ TEST(HalfPrecisionOfC, OnlySwiftShadersConversionGivesNanOrChangesTheOtherHalf) 
   });
   const std::string& driver = test_device().profile().driver_name;
   EXPECT_EQ(wrong, driver == "SwiftShader driver")
-      << driver << ": docs/drivers.md says which drivers have this defect";
+      << driver << ": docs/systems.md says which drivers have this defect";
 }
 
 }  // namespace
