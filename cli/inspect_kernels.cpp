@@ -108,7 +108,7 @@ std::vector<KernelToInspect> first_kernels(const DeviceProfile& device, const Pr
 }
 
 /// The kernels with which the tuner begins a portfolio of these types (tuner/portfolio_tuner.cpp):
-/// the untuned choices, priors, and by published rates the model's first, for each kind of problem.
+/// the default kernels, priors, and by published rates the model's first, for each kind of problem.
 void add_first_of_portfolio(std::vector<KernelToInspect>& kernels, const DeviceProfile& device,
                             std::span<const Variant> space, const ProblemOptions& options) {
   const Signature signature = signature_of(options.problem());
@@ -119,7 +119,7 @@ void add_first_of_portfolio(std::vector<KernelToInspect>& kernels, const DeviceP
   const GpuGeneration* const gpu = gpu_generation(device);
   for (const Kind& kind : kKinds) {
     const Problem p = problem_of(kind, options);
-    add(untuned_kernel(device, p), fmt::format("{}: untuned choice", kind.name));
+    add(untuned_kernel(device, p), fmt::format("{}: default kernel", kind.name));
     for (const Prior& prior : priors_for(device, p))
       add(prior.variant, fmt::format("{}: prior: {}", kind.name, prior.source));
     if (gpu == nullptr) continue;

@@ -67,7 +67,7 @@ class Search {
   /// Null: not a candidate here.
   const Candidate* find(const Variant& variant) const;
 
-  /// The kernel that a program takes for this problem before anything is tuned: the untuned kernel
+  /// The kernel that a program takes for this problem before anything is tuned: the default kernel
   /// (generator/priors/untuned_kernel.h), or the fastest by the analytical model where that kernel
   /// is no candidate.
   std::size_t default_candidate() const;

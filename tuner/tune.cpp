@@ -42,7 +42,7 @@ double rotated_bytes(const DeviceRates& rates) {
   return kPastCache * (cache > 0 ? std::min(cache, kMostCacheBytes) : kDefaultCacheBytes);
 }
 
-/// The untuned kernel on a cube that takes it about a millisecond: long against the clock's steps,
+/// The default kernel on a cube that takes it about a millisecond: long against the clock's steps,
 /// short against everything else. Nothing where the device cannot run it.
 std::optional<ReferenceKernel> reference_kernel(const DeviceProfile& device,
                                                 const DeviceRates& rates) {

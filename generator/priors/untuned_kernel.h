@@ -26,7 +26,7 @@ std::vector<Prior> untuned_kernels(const DeviceProfile& device, const DeviceLimi
 /// fallback_variant() where there is none.
 Variant untuned_kernel(const DeviceProfile& device, const Problem& p);
 
-/// Returns the first candidates of a search without any history: the untuned kernel, then the
+/// Returns the first candidates of a search without any history: the default kernel, then the
 /// priors.
 std::vector<Variant> first_starts(const DeviceProfile& device, const Problem& p);
 

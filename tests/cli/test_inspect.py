@@ -129,7 +129,7 @@ def test_the_portfolio_of_an_untuned_device_is_what_the_tuner_begins_with(radv):
     kernels = inspected(radv, "--portfolio", "--type", "f32")["kernels"]
     assert {kernel["class"] for kernel in kernels} == {"f32.nn"}
     origins = [kernel["origin"] for kernel in kernels]
-    assert origins[0] == "portfolio, large: untuned choice" and origins[-1] == "portfolio, legal almost everywhere"
+    assert origins[0] == "portfolio, large: default kernel" and origins[-1] == "portfolio, legal almost everywhere"
     assert any(origin.startswith("portfolio, row: prior: ") for origin in origins), origins
     assert any(origin.endswith("predicted by the published rates of RDNA 1 and 2") for origin in origins), origins
     assert all(kernel["compilation"] == "done" for kernel in kernels)
@@ -146,7 +146,7 @@ def test_the_portfolio_of_a_tuned_device_comes_from_the_database(radv):
     assert kernel["class"] == signature and kernel["compilation"] == "done"
     assert kernel["origin"].startswith("number 2 of the portfolio in ") and str(radv.database) in kernel["origin"]
     # Of types without a portfolio there, what a new one would begin with.
-    assert inspected(radv, "--portfolio", "--type", "i8_i32")["kernels"][0]["origin"] == "portfolio, large: untuned choice"
+    assert inspected(radv, "--portfolio", "--type", "i8_i32")["kernels"][0]["origin"] == "portfolio, large: default kernel"
 
 
 def test_every_field_is_explained():

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The compiler of a real GPU takes the kernels that are used first there: the untuned choice for every kind of problem and the
+"""The compiler of a real GPU takes the kernels that are used first there: the default kernel for every kind of problem and the
 default of every family with every type, all priors, and the kernels with which the tuner begins a portfolio. Nothing is run on a
 device (scripts/gpu-compilers).
 
@@ -189,7 +189,7 @@ def order(source, program, chip):
         # Padding and the order of workgroups, and often the checks of edges, do not change the main loop.
         distinct = {}
         for kernel in ranked:
-            # The untuned choice, which comes first, is not the model's.
+            # The default kernel, which comes first, is not the model's.
             if (loop := kernel["main_loop"]) and kernel["origin"].startswith("predicted"):
                 distinct.setdefault(json.dumps([kernel["facts"]["registers"], loop["instructions"]]), kernel)
         first = list(distinct.values())[:10]
@@ -201,7 +201,7 @@ def order(source, program, chip):
 
 
 def chosen(kernels):
-    """The untuned choice is of the family for the kind of problem, and none is just the default of a family."""
+    """The default kernel is of the family for the kind of problem, and none is just the default of a family."""
     wrong = []
     for types in TYPES:
         choices = {}

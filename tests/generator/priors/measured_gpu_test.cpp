@@ -1,4 +1,4 @@
-// The model's order of kernels and the untuned choice, against times of a GPU
+// The model's order of kernels and the default kernel, against times of a GPU
 // (tests/model/data/h200_kernels.csv).
 #include <gtest/gtest.h>
 
