@@ -61,10 +61,25 @@ def test_everything_else_through_the_alternative(untuned, program, data):
     assert not wrong, found
 
 
+def two_block_sizes(data, target):
+    """Test data of LAPACK with the second and the last of its five block sizes: blocks of 3 and 20, of matrices up to 50 x 50."""
+    lines = data.read_text().splitlines()
+    first = next(i for i, line in enumerate(lines) if "Values of NB " in line)
+    lines[first - 1] = "2"
+    for i in range(first, len(lines)):  # with what goes with each size: NX, and for some programs NBMIN and NRHS
+        if not re.match(r"(\d+ +){5}Values", lines[i]):
+            break
+        lines[i] = " ".join(lines[i].split()[1:5:3])
+    target.write_text("\n".join(lines) + "\n")
+    return target
+
+
 @pytest.mark.parametrize("program, data", [("xlintsts", "stest.in"), ("xeigtsts", "svd.in")])
 def test_lapack(tuned, program, data):
     # Linear systems of all kinds, and singular values, with LAPACK's own thresholds. Debian 12's OpenBLAS fails 104 of 8,008 tests
-    # of STR by itself.
+    # of STR by itself. A second thread of OpenBLAS waits for most of the time, by computing.
+    data = two_block_sizes(LIBRARIES / "lapack" / data, tuned.home / data)
+    tuned.environment["OPENBLAS_NUM_THREADS"] = "1"
     alone = verdicts(summary(tuned, program, data, LIBRARIES / "lapack"))
     found = verdicts(summary(tuned, program, data, LIBRARIES / "lapack", preload=PRELOADED))
-    assert len(found) > 15 and found == alone, (found, alone)
+    assert len(found) > 10 and found == alone, (found, alone)

@@ -46,9 +46,9 @@ quietly cmake --build examples
 quietly cmake -S "$installed/scalapack" -B examples-scalapack
 quietly cmake --build examples-scalapack
 [ -x "$installed/scalapack/device-per-rank" ] || fail "device-per-rank is not executable"
-# The package finds the library of its prefix.
+# The package finds the library of its prefix. The other tests of the file run on the source tree (examples.PythonPrintsRightResults).
 quietly env ROOFTILE_EXAMPLES="$installed" PYTHONPATH="$scratch/prefix/lib/python3/dist-packages" PYTHONDONTWRITEBYTECODE=1 \
-  /usr/bin/python3 -m pytest -q -p no:cacheprovider "$source_dir/tests/examples/python_test.py"
+  /usr/bin/python3 -m pytest -q -p no:cacheprovider "$source_dir/tests/examples/python_test.py" -k readme
 
 # The package of the tools has neither examples nor headers among its documents.
 quietly cmake --install "$binary_dir" --component tools --prefix "$scratch/tools"

@@ -22,9 +22,10 @@ most=20000000
 [[ $wheel == *manylinux_2_36_* ]] || most=22000000
 [ "$(stat -c %s "$wheel")" -le $most ] || fail "the wheel has $(stat -c %s "$wheel") bytes, more than $most"
 
-/usr/bin/python3 -m venv "$scratch/venv"
+# Debian's pip installs it from its own wheel, which unpacking into the environment would take seconds.
+/usr/bin/python3 -m venv --without-pip "$scratch/venv"
 python=$scratch/venv/bin/python
-"$python" -m pip install -q --no-index --no-compile --disable-pip-version-check "$wheel"
+"$python" "$(echo /usr/share/python-wheels/pip-*.whl)/pip" install -q --no-index --no-compile --disable-pip-version-check "$wheel"
 cd "$scratch"
 
 # Every library comes from the wheel, but for libc, the fallback for machines without libstdc++, and the driver.
