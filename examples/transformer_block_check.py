@@ -3,6 +3,7 @@
 results differ from that. Exit code 0: right, 1: an element differs by more than 8 standard deviations.
 
     python3 transformer_block_check.py FOLDER"""
+import functools
 import sys
 from pathlib import Path
 
@@ -13,6 +14,7 @@ MLP = ("gate", "up", "down")  # of each expert
 MOST_DEVIATIONS = 8  # Errors that share a cause add up instead of averaging out.
 
 
+@functools.cache
 def q4_k(path, n, k):
     """Weights of n x k. A block of 256 values: scale and unit of the minima in half precision, 12 bytes with the 6-bit scale and
     minimum of 8 groups, and 4 bits for each value, where two groups share the bytes of their values."""

@@ -60,20 +60,42 @@ loaded() {
   cat "$root"/tmp/loaded.* 2>/dev/null | sed -n 's/.*calling init: //p'
 }
 
-# machine PROGRAM ARG...: runs it there, with its output in $output; it may load only libraries of the bundle, the
-# driver and libc.
-machine() {
-  local code=0 path
-  line "$@"
-  output=$("${line[@]}" 2>&1) || code=$?
+# is_bare WHAT: expects that only libraries of the bundle, the driver and libc were loaded.
+is_bare() {
+  local path
   while read -r path; do
     case $path in "$at/opt/"* | "$at/driver/"* | "$at/tools/"*) continue ;; esac
     case " ld-linux-x86-64.so.2 ${libc[*]} libstdc++.so.6 libgcc_s.so.1 " in
       *" ${path##*/} "*) ;;
-      *) fail "$*: loads $path" ;;
+      *) fail "$1: loads $path" ;;
     esac
   done < <(loaded)
+}
+
+# machine PROGRAM ARG...: runs it there, with its output in $output.
+machine() {
+  local code=0
+  line "$@"
+  output=$("${line[@]}" 2>&1) || code=$?
+  is_bare "$*"
   return "$code"
+}
+
+# interrupted CONDITION PROGRAM ARG...: starts it there, and sends Ctrl-C to it and its children as soon as the command CONDITION
+# succeeds; its output is in $output, its exit code in $code. This shell lets programs in the background ignore Ctrl-C.
+interrupted() {
+  local condition=$1
+  shift
+  line "$@"
+  env --default-signal=INT setsid "${line[@]}" >"$scratch/output" 2>&1 &
+  for _ in {1..200}; do
+    ! $condition || break
+    sleep 0.1
+  done
+  kill -INT -- -$!
+  code=0
+  wait $! || code=$?
+  output=$(<"$scratch/output")
 }
 
 succeeds() {
@@ -150,19 +172,13 @@ succeeds "$at/bin/tuner" devices
 prints llvmpipe
 standard_library lib/fallback
 
-# --- The tuner starts itself again as its worker through /proc/self/exe. The test sends Ctrl-C as soon as both have
-# opened the driver. This shell lets programs in the background ignore that, and so would the tuner.
-line "$at/bin/tuner" tune --m 8 --n 9 --k 10
-env --default-signal=INT setsid "${line[@]}" >"$scratch/tune.txt" 2>&1 &
-for _ in {1..200}; do
-  [ "$(loaded | grep -c '/driver.so$')" -lt 2 ] || break
-  sleep 0.1
-done
-kill -INT -- -$!
-code=0
-wait $! || code=$?
-[ $code = 130 ] || fail "rooftile tune: exit code $code after Ctrl-C" "$(cat "$scratch/tune.txt")"
-[ "$(loaded | grep -c '/driver.so$')" -ge 2 ] || fail "no worker opened the driver" "$(cat "$scratch/tune.txt")"
+# --- The tuner starts itself again as its worker through /proc/self/exe. It is interrupted as soon as both have opened the driver.
+worker_began() {
+  [ "$(loaded | grep -c '/driver.so$')" -ge 2 ]
+}
+interrupted worker_began "$at/bin/tuner" tune --m 8 --n 9 --k 10
+[ $code = 130 ] || fail "rooftile tune: exit code $code after Ctrl-C" "$output"
+worker_began || fail "no worker opened the driver" "$output"
 
 # --- A C program that is built with the bundle's pkg-config file runs there.
 cat >"$scratch/outside.c" <<'END'
@@ -207,8 +223,11 @@ patchelf --set-rpath '$ORIGIN' "$root"/tools/*
 mv "link/rooftile-$version-gpu-run" "$root/opt/measure"
 [ "$(stat -c %s "$root/opt/measure")" -lt 30000000 ] || fail "it is too large to travel: $(ls -l "$root/opt/measure")"
 setting=("PATH=$at/tools")
-code=0
-machine "$at/tools/bash" "$at/opt/measure" --rehearsal --seconds 13 --work "$at/tmp/work" --out "$at/tmp/out" || code=$?
+measure_began() {
+  grep -q '^devices: ' "$scratch/output"
+}
+interrupted measure_began "$at/tools/bash" "$at/opt/measure" --rehearsal --work "$at/tmp/work" --out "$at/tmp/out"
+is_bare measure
 [ $code = 3 ] || fail "exit code $code instead of 3, for steps that are left" "$output"
 prints '^devices: done'
 prints 'UTC: llvmpipe'
