@@ -71,10 +71,9 @@ Exact exact_element(const Product& x, std::int64_t i, std::int64_t row, std::int
     // the reference.
     std::vector<double> magnitudes(static_cast<std::size_t>(p.k));
     dequantized_magnitudes(p, quantized_b, column, magnitudes.data());
-    Wide magnitude = 0;
+    double magnitude = 0;
     for (std::int64_t l = 0; l < p.k; ++l)
-      magnitude += fabsq(static_cast<Wide>(left(l))) *
-                   static_cast<Wide>(magnitudes[static_cast<std::size_t>(l)]);
+      magnitude += std::fabs(left(l)) * magnitudes[static_cast<std::size_t>(l)];
     exact.magnitude += fabsq(static_cast<Wide>(p.alpha)) * magnitude;
     exact.roundings += 4;
   }

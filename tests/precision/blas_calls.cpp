@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <limits>
 #include <memory>
 #include <stdexcept>
@@ -366,22 +367,22 @@ void strsm(const Blas& blas, Random& random, Tally& tally) {
   t.run(blas, "strsm_", "cblas_strsm");
   const bool left = t.side == 'L';
   const auto op = [&](std::int64_t i, std::int64_t j) {
-    return static_cast<Wide>(left ? t.at(i, j) : t.at(j, i));
+    return static_cast<double>(left ? t.at(i, j) : t.at(j, i));
   };
-  const auto magnitude = [](Wide x) { return x < 0 ? -x : x; };
   const bool op_is_lower = (t.uplo == 'L') == (t.trans == 'N');
   const bool lower = op_is_lower == left;  // The transpose of a lower matrix is upper.
   const std::int64_t order = t.order;
-  std::vector<Wide> x(static_cast<std::size_t>(order)), size = x, error = x;
+  std::vector<Wide> x(static_cast<std::size_t>(order));
+  std::vector<double> size(x.size()), error = size;  // Bounds need few digits.
   for (std::int64_t s = 0; s < (left ? t.n : t.m); ++s) {
     const auto element = [&](Stored& of, std::int64_t i) -> float& {
       return left ? of.at(i, s) : of.at(s, i);
     };
-    const auto solve = [&](std::vector<Wide>& y, const auto& right, const auto& off_diagonal,
+    const auto solve = [&](auto& y, const auto& right, const auto& off_diagonal,
                            const auto& diagonal) {
       for (std::int64_t step = 0; step < order; ++step) {
         const std::int64_t i = lower ? step : order - 1 - step;
-        Wide sum = right(i);
+        auto sum = right(i);
         for (std::int64_t j = lower ? 0 : i + 1; j < (lower ? i : order); ++j)
           sum -= off_diagonal(i, j) * y[static_cast<std::size_t>(j)];
         y[static_cast<std::size_t>(i)] = sum / diagonal(i);
@@ -394,15 +395,15 @@ void strsm(const Blas& blas, Random& random, Tally& tally) {
         },
         op, [&](std::int64_t i) { return op(i, i); });
     for (std::int64_t i = 0; i < order; ++i) {
-      Wide sum = magnitude(static_cast<Wide>(t.alpha) * static_cast<Wide>(element(t.old, i)));
+      double sum = std::fabs(static_cast<double>(t.alpha) * static_cast<double>(element(t.old, i)));
       for (std::int64_t j = 0; j < order; ++j)
-        sum += magnitude(op(i, j) * x[static_cast<std::size_t>(j)]);
+        sum += std::fabs(op(i, j) * static_cast<double>(x[static_cast<std::size_t>(j)]));
       size[static_cast<std::size_t>(i)] = sum;
     }
     solve(
         error, [&](std::int64_t i) { return size[static_cast<std::size_t>(i)]; },
-        [&](std::int64_t i, std::int64_t j) { return -magnitude(op(i, j)); },
-        [&](std::int64_t i) { return magnitude(op(i, i)); });
+        [&](std::int64_t i, std::int64_t j) { return -std::fabs(op(i, j)); },
+        [&](std::int64_t i) { return std::fabs(op(i, i)); });
     for (std::int64_t i = 0; i < order; ++i)
       tally.add(DataType::kF32,
                 {x[static_cast<std::size_t>(i)], error[static_cast<std::size_t>(i)],
