@@ -55,19 +55,47 @@ def contestants(text, problem):
     return found
 
 
+@pytest.fixture(scope="module")
+def brought(databases, tmp_path_factory):
+    """A folder as scripts/gpu-run leaves it, and what each bench printed."""
+    folder = tmp_path_factory.mktemp("brought")
+    shutil.copy(databases / "one.db", folder / "export.db")
+    texts = {
+        "gemm": run(databases, "gemm", "--db", "one.db", "--m", 33, "--n", 17, "--k", 65, "--seconds", 0.05, "--against", "f16,i8",
+                    "--csv", folder / "gemm-default.csv"),
+        "dispatch": run(databases, "dispatch", "--db", "one.db", "--problems", 2, "--rounds", 2, "--largest", 64, "--csv",
+                        folder / "dispatch.csv"),
+        "weights": run(databases, "weights", "--n", 64, "--k", 256, "--types", "f32xq4_k,f32xq8_0", "--priors", 1, "--rounds", 2,
+                       "--csv", folder / "decode.csv", "--kernel",
+                       "f32xq8_0:family=vector tile_m=1 tile_n=8 tile_k=32 reg_m=1 reg_n=2 unroll_k=32 vector_width_a=4"),
+        "kernels": run(databases, "kernels", "--m", 33, "--n", 17, "--k", 65, "--kernel", TILES, "--priors", 2, "--seconds", 0.05,
+                       "--csv", folder / "experiments-first.csv"),
+        "transfer": run(databases, "transfer", "--db", "one.db", "--rounds", 2, "--m", 65, "--n", 33, "--k", 170, "--csv",
+                        folder / "transfer.csv")}
+    return folder, texts
+
+
 WHOLE_CALLS = ["openblas", "openblas1", "auto", "tuned", "default", "naive"]
 KERNELS = ["tuned_kernel", "default_kernel", "naive_kernel"]
 
 
-@pytest.mark.parametrize("trans", [[], ["--trans-b"], ["--trans-a"]])
-def test_every_contestant_of_gemm_runs(databases, tmp_path, trans):
-    text = run(databases, "gemm", "--db", "one.db", "--m", 33, "--n", 17, "--k", 65, "--seconds", 0.05, "--against",
-               "f16,i8", "--csv", tmp_path / "times.csv", *trans)
+def test_every_contestant_of_gemm_runs(brought):
+    folder, texts = brought
+    expect_every_contestant(texts["gemm"], folder / "gemm-default.csv")
+
+
+@pytest.mark.parametrize("trans", ["--trans-b", "--trans-a"])
+def test_every_contestant_of_transposed_gemm_runs(databases, tmp_path, trans):
+    expect_every_contestant(run(databases, "gemm", "--db", "one.db", "--m", 33, "--n", 17, "--k", 65, "--seconds", 0.05, "--against",
+                                "f16,i8", "--csv", tmp_path / "times.csv", trans), tmp_path / "times.csv")
+
+
+def expect_every_contestant(text, table):
     problem = re.search(r"^33x17x65 \w\w", text, re.MULTILINE)[0]
     found = contestants(text, problem)
     assert set(found) == {*WHOLE_CALLS, *KERNELS, "tuned_kernel_f16", "tuned_kernel_i8"}
     assert all(median is not None and median > 0 for median in found.values()), found
-    written = [line.split(",")[9] for line in (tmp_path / "times.csv").read_text().splitlines()[1:]]
+    written = [line.split(",")[9] for line in table.read_text().splitlines()[1:]]
     assert sorted(written) == sorted(found)
 
 
@@ -154,15 +182,16 @@ def test_a_contestant_beyond_the_limit_is_skipped_and_says_so(databases):
     assert found["default_kernel"] is None and found["default"] is None
 
 
-def test_every_tier_of_dispatch_runs(databases):
-    text = run(databases, "dispatch", "--db", "one.db", "--problems", 2, "--rounds", 2, "--largest", 64)
+def test_every_tier_of_dispatch_runs(brought):
+    text = brought[1]["dispatch"]
     for tier in ("host", "host1", "device"):
         assert re.search(rf"\b{tier}\b", text), text
 
 
-def test_every_part_of_transfer_runs(databases, tmp_path):
-    text = run(databases, "transfer", "--db", "one.db", "--rounds", 2, "--m", 65, "--n", 33, "--k", 170, "--csv", tmp_path / "times.csv")
-    with open(tmp_path / "times.csv", newline="") as file:
+def test_every_part_of_transfer_runs(brought):
+    folder, texts = brought
+    text = texts["transfer"]
+    with open(folder / "transfer.csv", newline="") as file:
         rows = list(csv.DictReader(file))
     assert {row["part"] for row in rows} == {"dispatches", "copies", "calls"}
     for row in rows:
@@ -239,15 +268,12 @@ def test_a_bench_that_is_ended_has_written_what_it_knows(databases, tmp_path, be
         process.wait()
 
 
-def test_weights_compares_every_format(tmp_path):
-    text = run(tmp_path, "weights", "--n", 64, "--k", 256, "--types", "f32xq4_k,f32xq8_0", "--priors", 1, "--rounds", 2,
-               "--csv", "weights.csv", "--kernel",
-               "f32xq8_0:family=vector tile_m=1 tile_n=8 tile_k=32 reg_m=1 reg_n=2 unroll_k=32 vector_width_a=4")
-    rows = [line.split(",") for line in (tmp_path / "weights.csv").read_text().splitlines()[1:]]
+def test_weights_compares_every_format(brought):
+    folder, texts = brought
+    text = texts["weights"]
+    rows = [line.split(",") for line in (folder / "decode.csv").read_text().splitlines()[1:]]
     assert [row[0] for row in rows] == ["f32", "f32xq4_k", "f32xq8_0", "f32xq8_0"], text
     assert all(float(row[6]) > 0 and float(row[9]) > 0 for row in rows), text
-
-
 
 
 @pytest.mark.parametrize("jobs", [0, 2])
@@ -308,8 +334,8 @@ def test_kernels_keeps_its_questions(tmp_path):
     assert done.returncode == 1 and "holds the questions" in done.stderr and (tmp_path / "some.csv").read_text() == text
 
 
-def test_kernels_compares_the_first_choices_of_a_problem(tmp_path):
-    text = run(tmp_path, "kernels", "--m", 33, "--n", 17, "--k", 65, "--kernel", TILES, "--priors", 2, "--seconds", 0.05)
+def test_kernels_compares_the_first_choices_of_a_problem(brought):
+    text = brought[1]["kernels"]
     assert len(re.findall(r"^kernel \d: 33x17x65 nn\n  register 8x16 .* -> .*\n  [\d.]+ -> [\d.]+ us", text, re.MULTILINE)) == 2, text
 
 
@@ -323,21 +349,14 @@ def test_the_experiments_are_legal_on_an_h100(tmp_path):
         assert found and found[1] == found[2] != "0", (file, text)
 
 
-def test_every_table_is_known_when_it_is_brought_from_a_gpu(databases, tmp_path):
+def test_every_table_is_known_when_it_is_brought_from_a_gpu(brought, tmp_path):
     """scripts/gpu-take knows tables by their columns."""
-    run(databases, "gemm", "--db", "one.db", "--m", 33, "--n", 17, "--k", 65, "--seconds", 0.05, "--csv", tmp_path / "gemm-default.csv")
-    run(databases, "dispatch", "--db", "one.db", "--problems", 2, "--rounds", 2, "--largest", 64, "--csv", tmp_path / "dispatch.csv")
-    run(databases, "weights", "--n", 64, "--k", 256, "--types", "f32xq8_0", "--priors", 1, "--rounds", 2, "--csv", tmp_path / "decode.csv")
-    run(databases, "kernels", "--m", 33, "--n", 17, "--k", 65, "--kernel", TILES, "--priors", 2, "--seconds", 0.05, "--csv",
-        tmp_path / "experiments-first.csv")
-    run(databases, "transfer", "--db", "one.db", "--rounds", 1, "--m", 33, "--n", 17, "--k", 65, "--csv", tmp_path / "transfer.csv")
-    shutil.copy(databases / "one.db", tmp_path / "export.db")
     into = tmp_path / "repository"
     for folder in ("results", "notes", "experiments"):
         (into / "bench" / folder).mkdir(parents=True)
     (into / "bench" / "notes" / "README.md").write_text("| note | subject |\n")
     shutil.copytree(BENCH_SOURCES.parent / "tests/model/data", into / "tests/model/data")
-    done = subprocess.run([sys.executable, BENCH_SOURCES.parent / "scripts" / "gpu-take", "--into", into, tmp_path], capture_output=True, text=True)
+    done = subprocess.run([sys.executable, BENCH_SOURCES.parent / "scripts" / "gpu-take", "--into", into, brought[0]], capture_output=True, text=True)
     assert done.returncode == 0 and "missing: a " not in done.stdout, done
     page, = (into / "bench" / "results").glob("*.md")
     for title in ("Rates", "Sets default and types", "Decoding", "Choice of tiers", "Floor", "Experiments", "Database"):
