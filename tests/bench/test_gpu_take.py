@@ -1,6 +1,7 @@
 """scripts/gpu-take: an archive of scripts/gpu-run becomes pages, tables and answers; one that is not whole changes nothing. The archive
 is made of what the repository holds of an H100, and of answers to a queue of its own."""
 import csv
+import functools
 import gzip
 import io
 import json
@@ -12,6 +13,7 @@ import sqlite3
 import subprocess
 import sys
 import tarfile
+import tempfile
 
 import pytest
 
@@ -48,10 +50,27 @@ def answers(lines):
     return file.getvalue().encode()
 
 
-def brought():
-    """What a run leaves, by name."""
+@functools.cache
+def database(samples):
+    """The exported database, which is packed in half of the time without its samples."""
     with lzma.open(RESULTS / "nvidia-h100.db.xz") as packed:
-        files = {"export.db": packed.read()}
+        whole = packed.read()
+    if samples:
+        return whole
+    with tempfile.NamedTemporaryFile() as file:
+        file.write(whole)
+        file.flush()
+        opened = sqlite3.connect(file.name, isolation_level=None)
+        for table in ("samples", "compiler_facts"):
+            opened.execute(f"DELETE FROM {table}")
+        opened.execute("VACUUM")
+        opened.close()
+        return pathlib.Path(file.name).read_bytes()
+
+
+def brought(samples=False):
+    """What a run leaves, by name."""
+    files = {"export.db": database(samples)}
     for name, table in {"gemm-default": "f32", "gemm-types": "types", "decode": "decode", "dispatch": "dispatch"}.items():
         files[f"{name}.csv"] = (RESULTS / f"nvidia-h100-{table}.csv").read_bytes()
     matrix, tiled = f"family=matrix tile_m=64 stage=shared {REST}", f"family=tiled tile_m=64 stage=shared {REST}"
@@ -101,7 +120,7 @@ def section(page, title):
 
 
 def test_tables_have_the_form_of_the_page_that_was_written_by_hand(repository, tmp_path):
-    taken(repository, pack(brought(), tmp_path / "gpu-work.tar.gz"))
+    taken(repository, pack(brought(samples=True), tmp_path / "gpu-work.tar.gz"))
     before, after = (folder / "bench/results/nvidia-h100.md" for folder in (SOURCES, repository))
     before, after = before.read_text(), after.read_text()
     for title in ("Sets default and types", "Decoding"):
@@ -115,11 +134,11 @@ def test_tables_have_the_form_of_the_page_that_was_written_by_hand(repository, t
     assert "| dispatches | side by side | 64 | 61.0 | 41.0 | 30.0 |" in section(after, "Floor")
     assert section(after, "First call") == section(before, "First call"), "what no run brings stays"
     results = repository / "bench/results"
-    for name, content in brought().items():
+    for name, content in brought(samples=True).items():
         if name.endswith(".csv"):
             assert (results / f"nvidia-h100-{name.replace('gemm-default', 'f32').replace('gemm-', '')}").read_bytes() == content
     with lzma.open(results / "nvidia-h100.db.xz") as packed:
-        assert packed.read() == brought()["export.db"]
+        assert packed.read() == brought(samples=True)["export.db"]
     for file in [results / "nvidia-h100.md", *(repository / "bench/notes").glob("2026-12-03*.md")]:
         for link in re.findall(r"\]\(([^)#]+)\)", file.read_text()):
             assert (file.parent / link).exists(), (file, link)
@@ -190,7 +209,7 @@ def test_kept_kernels_that_cannot_be_read_cost_nothing_else(repository, tmp_path
 
 
 def test_predictions_that_were_wrong_are_printed(repository, tmp_path):
-    files = brought()
+    files = brought(samples=True)
     columns, *rows = files["dispatch.csv"].decode().splitlines()
     regret = columns.split(",").index("regret")
     costs = [1 + float(row.split(",")[regret]) for row in rows]

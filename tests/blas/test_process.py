@@ -93,7 +93,7 @@ def test_forked_children_share_one_warning(tuned, path, fault):
     elif fault == "missing database":
         environment["ROOFTILE_DB"] = "/none.db"
     else:
-        environment, says = {"ROOFTILE_LOG": "verbose"}, "ROOFTILE_LOG is 'verbose'"
+        environment, says = {"ROOFTILE_LOG": "verbose", "ROOFTILE_TIER": "host"}, "ROOFTILE_LOG is 'verbose'"
     code = PRELUDE + """
 blas = library(sys.argv[1])
 children = []

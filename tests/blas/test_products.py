@@ -15,10 +15,10 @@ def test_on_the_host(untuned):
     assert int(untuned.run(sys.executable, PRODUCTS, ALTERNATIVE, ROOFTILE_TIER="host").stdout) == everything
 
 
-@pytest.mark.parametrize("blas", [OPENBLAS, REFERENCE_BLAS], ids=["openblas", "reference"])
-def test_in_float64_nothing_is_read_or_written_that_blas_does_not(untuned, blas):
-    untuned.run(sys.executable, PRODUCTS, LINKED, ROOFTILE_PRECISION="exact64", ROOFTILE_BLAS=blas)
-    untuned.run(sys.executable, PRODUCTS, PRELOADED, ROOFTILE_PRECISION="exact64", ROOFTILE_BLAS=blas)
+@pytest.mark.parametrize("path, blas", [(LINKED, OPENBLAS), (LINKED, REFERENCE_BLAS), (PRELOADED, REFERENCE_BLAS)],
+                         ids=["linked-openblas", "linked-reference", "preloaded-reference"])
+def test_in_float64_nothing_is_read_or_written_that_blas_does_not(untuned, path, blas):
+    untuned.run(sys.executable, PRODUCTS, path, ROOFTILE_PRECISION="exact64", ROOFTILE_BLAS=blas)
 
 
 def test_routines_that_stay_in_float32_say_so_once(untuned):
