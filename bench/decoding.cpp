@@ -67,20 +67,19 @@ void apply(std::string& text, const Edit& edit) {
 /// A kernel whose text may be changed, on operands of its own.
 class Contestant {
  public:
+  /// The kernel says how to start the one with the changed text.
   Contestant(std::shared_ptr<Device> device, TimedOperands& operands, const Problem& problem,
-             const Variant& variant, const Part& part)
-      : device_(std::move(device)),
-        kernel_(device_, variant, signature_of(problem), ShaderCache({})),
-        operands_(operands) {
+             const Kernel& kernel, const Variant& variant, const Part& part)
+      : device_(std::move(device)) {
     Shader shader = emit_gemm(variant, signature_of(problem));
     for (const Edit& edit : part.edits) apply(shader.glsl, edit);
     pipeline_ = device_->create_pipeline(compile(shader), shader.interface);
     const Placement placement = own_buffers(problem);
-    const GemmPlan plan = kernel_.plan(problem, placement);
+    const GemmPlan plan = kernel.plan(problem, placement);
     const Panels panels(*device_, plan);
-    for (std::size_t set = 0; set < operands_.sets(); ++set) {
+    for (std::size_t set = 0; set < operands.sets(); ++set) {
       KernelSteps made =
-          kernel_.steps(plan, operands_.operands(set, placement, variant), panels.workspace());
+          kernel.steps(plan, operands.operands(set, placement, variant), panels.workspace());
       if (made.steps.size() != 1)
         fail(ErrorCode::kUnsupported, "a kernel that packs or divides k has no parts to leave out");
       std::get<DispatchStep>(made.steps[0]).pipeline = &pipeline_;
@@ -96,8 +95,6 @@ class Contestant {
 
  private:
   std::shared_ptr<Device> device_;
-  Kernel kernel_;
-  TimedOperands& operands_;
   Pipeline pipeline_;
   std::vector<CommandList> lists_;
   std::vector<double> ns_;
@@ -136,7 +133,11 @@ void run(const Setting& setting) {
   TimedOperands plain(device);
   const Problem p = problem("f32");
   plain.prepare(p, kRotatedBytes);
-  Contestant reference(device, plain, p, parse_variant(setting.reference), {"float32", {}});
+  const auto kernel_of = [&](const Problem& of, const Variant& variant) {
+    return Kernel(device, variant, signature_of(of), ShaderCache({}));
+  };
+  const Variant float32 = parse_variant(setting.reference);
+  Contestant reference(device, plain, p, kernel_of(p, float32), float32, {"float32", {}});
   struct Row {
     std::string type;
     Part part;
@@ -146,13 +147,14 @@ void run(const Setting& setting) {
   std::vector<Row> rows;
   for (const std::string& type : setting.types) {
     const Problem quantised = problem(type);
-    const Variant kernel = first_kernel(profile, quantised);
+    const Variant variant = first_kernel(profile, quantised);
+    const Kernel kernel = kernel_of(quantised, variant);
     operands.push_back(std::make_unique<TimedOperands>(device));
     operands.back()->prepare(quantised, kRotatedBytes);
     for (const Part& part : parts())
-      rows.push_back(
-          {type, part,
-           std::make_unique<Contestant>(device, *operands.back(), quantised, kernel, part)});
+      rows.push_back({type, part,
+                      std::make_unique<Contestant>(device, *operands.back(), quantised, kernel,
+                                                   variant, part)});
   }
   for (int round = 0; round < setting.rounds; ++round) {
     reference.take_turn();
