@@ -12,9 +12,8 @@ expect_right() {
   "$example" --write "$folder" "$@"
   "$python" "$check" "$folder"
 }
-expect_right --tokens 1 --past 70
 expect_right --tokens 9 --past 0 --width 512 --heads 4 --kv-heads 4 --hidden 256
-expect_right --moe 4 --top-k 1 --tokens 1
+expect_right --moe 4 --top-k 1 --tokens 1 --past 70
 expect_right --moe 8 --top-k 3 --weights-of-all 1
 expect_right --moe 16 --top-k 3  # an expert without tokens
 
