@@ -22,7 +22,7 @@ most=20000000
 [[ $wheel == *manylinux_2_36_* ]] || most=22000000
 [ "$(stat -c %s "$wheel")" -le $most ] || fail "the wheel has $(stat -c %s "$wheel") bytes, more than $most"
 
-# Debian's pip installs it from its own wheel, which unpacking into the environment would take seconds.
+# Debian's pip runs from its own wheel: to install pip into the environment, too, would take seconds.
 /usr/bin/python3 -m venv --without-pip "$scratch/venv"
 python=$scratch/venv/bin/python
 "$python" "$(echo /usr/share/python-wheels/pip-*.whl)/pip" install -q --no-index --no-compile --disable-pip-version-check "$wheel"
