@@ -63,10 +63,11 @@ class Probe {
 
 /// Returns the number of loop iterations that makes a dispatch long compared with launch and clock
 /// resolution and short compared with a budget, at most as many as the device runs of all loops
-/// together. timed(trips) runs it once.
+/// together. timed(trips) runs it once. It begins with as few iterations as make what surrounds the
+/// loop a few percent of it, because on a slow device that may be long enough.
 std::uint32_t long_enough(const DeviceLimits& limits,
                           const std::function<double(std::uint32_t)>& timed,
-                          std::uint32_t trips = 16);
+                          std::uint32_t trips = 4);
 
 /// Converts times to rates: amount per ns.
 std::vector<double> rates(double amount, const std::vector<double>& times_ns);
