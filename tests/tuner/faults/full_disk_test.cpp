@@ -26,7 +26,7 @@ class DiskIsFull : public TuneStacks {
 };
 
 TEST_F(DiskIsFull, ARunEndsAndTheNextGoesOn) {
-  try_each(6, [&] { return status(); });
+  try_each(9, [&] { return status(); });
 }
 
 }  // namespace
