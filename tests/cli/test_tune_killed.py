@@ -24,7 +24,7 @@ def test_interrupted_calibration_stores_nothing(tuned):
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
-def test_interrupted_tuning_ends_soon_and_continues(tuned, number):
+def test_interrupted_tuning_ends_soon_and_blames_no_kernel(tuned, number):
     tune = start_search(tuned)
     tune.send_signal(number)
     out, _ = tune.communicate(timeout=15)
@@ -33,10 +33,6 @@ def test_interrupted_tuning_ends_soon_and_continues(tuned, number):
     assert count(tuned, "SELECT count(*) FROM journal") == 0, "no kernel is blamed"
     wait_until(lambda: not workers_of(tuned), "the worker's end", seconds=10)
     assert "sound" in tuned.run("db", "check").stdout
-    if number == signal.SIGINT:  # What the others leave is the same.
-        measured = count(tuned, "SELECT count(*) FROM samples")
-        tuned.run("tune", *OTHER_SIZES, "--budget", "3s", code=SHORT)
-        assert count(tuned, "SELECT count(*) FROM samples") > measured  # tuning continued
 
 
 def test_killed_tuner_leaves_no_worker_and_continues(tuned):
@@ -46,13 +42,15 @@ def test_killed_tuner_leaves_no_worker_and_continues(tuned):
     tune.communicate()
     wait_until(lambda: not workers_of(tuned), "the workers' end", seconds=10)
     assert "sound" in tuned.run("db", "check").stdout
-    run = tuned.run("tune", *OTHER_SIZES, "--budget", "3s", code=SHORT)
+    measured = count(tuned, "SELECT count(*) FROM samples")
+    run = tuned.run("tune", *OTHER_SIZES, "--budget", "2s", code=SHORT)
     assert "130x67x259 nt" in run.stdout
+    assert count(tuned, "SELECT count(*) FROM samples") > measured
     assert "sound" in tuned.run("db", "check").stdout
 
 
 def test_killed_worker_does_not_stop_the_tuner(tuned):
-    tune = start_search(tuned, budget="5s")
+    tune = start_search(tuned, budget="3s")
     [worker, *_] = wait_until(lambda: workers_of(tuned), "a worker")
     before = count(tuned, "SELECT count(*) FROM samples")
     os.kill(worker, signal.SIGKILL)
@@ -65,7 +63,7 @@ def test_killed_worker_does_not_stop_the_tuner(tuned):
 
 
 def test_two_tuners_at_once(tuned):
-    runs = [tuned.start("tune", *sizes, "--budget", "3s", stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    runs = [tuned.start("tune", *sizes, "--budget", "2s", stdout=subprocess.PIPE, stderr=subprocess.PIPE)
             for sizes in (OTHER_SIZES, ["--m", 33, "--n", 35, "--k", 37])]
     for run in runs:
         out, err = run.communicate(timeout=60)
