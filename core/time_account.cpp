@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -38,8 +39,9 @@ constexpr std::array<ActivityNames, kActivities> kNames = {{
 std::string activities_json(const ActivitySeconds& seconds) {
   std::string text;
   for (std::size_t i = 0; i < kActivities; ++i)
-    if (seconds[i] > 0)
-      text += fmt::format("{}\"{}\":{:.6f}", text.empty() ? "" : ",", kNames[i].name, seconds[i]);
+    if (const double rounded_us = std::round(1e6 * seconds[i]); rounded_us > 0)
+      text += fmt::format("{}\"{}\":{:.6f}", text.empty() ? "" : ",", kNames[i].name,
+                          1e-6 * rounded_us);
   return "{" + text + "}";
 }
 

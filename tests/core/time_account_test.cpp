@@ -66,6 +66,13 @@ TEST(TimeAccount, JsonIsReadAgainAndWhatIsNoTimeIsIgnored) {
     EXPECT_EQ(parse_activities(other), ActivitySeconds()) << other;
 }
 
+TEST(TimeAccount, JsonLeavesOutWhatItWouldWriteAsZero) {
+  ActivitySeconds seconds = {};
+  seconds[0] = 4e-7;
+  seconds[1] = 6e-7;
+  EXPECT_EQ(activities_json(seconds), R"({"kernels":0.000001})");
+}
+
 TEST(TimeAccount, TextNamesTheLongestFirst) {
   ActivitySeconds seconds = {};
   seconds[static_cast<std::size_t>(Activity::kKernels)] = 0.7;
