@@ -38,7 +38,7 @@ def both(tmp_path_factory):
     rooftile.run("--device", "SwiftShader", "calibrate", "--budget", "1s", timeout=150, **drivers(BOTH))
     # On a busy machine one run may not be enough; the next run then continues, as the message says.
     for _ in range(4):
-        rooftile.tune_run = rooftile.run("--device", "SwiftShader", "tune", *SIZES, "--budget", "60s", "--candidates", 2,
+        rooftile.tune_run = rooftile.run("--device", "SwiftShader", "tune", *SIZES, "--budget", "20s", "--candidates", 2,
                                          timeout=150, **drivers(BOTH))
         if "no certified kernel yet" not in rooftile.tune_run.stdout:
             break

@@ -17,7 +17,7 @@ import pytest
 from conftest import Rooftile
 
 SIZES = ["--m", 96, "--n", 80, "--k", 112]
-SOME = ["--candidates", 32]  # The search of these ends before its budget does.
+SOME = ["--candidates", 20]  # The search of these ends before its budget does.
 OTHER_SIZES = ["--m", 130, "--n", 67, "--k", 259, "--trans-b"]
 # Exit codes of a run of a few seconds: on a busy machine no kernel may be certified by then.
 SHORT = (0, 1)
@@ -36,7 +36,7 @@ def tune(folder):
     rooftile = Rooftile(folder)
     plant_calibration(rooftile)
     (folder / "calibrated.json").write_text(rooftile.run("calibrate", "--budget", "1s", "--json", timeout=150).stdout)
-    first = rooftile.run("tune", *SIZES, *SOME, "--recalibrate", "--budget", "12s", timeout=150).stdout
+    first = rooftile.run("tune", *SIZES, *SOME, "--recalibrate", "--budget", "8s", timeout=150).stdout
     # On a busy machine one run may not be enough; the next run then continues, as the message says.
     for _ in range(4):
         last = rooftile.run("tune", *SIZES, *SOME, "--budget", "45s", timeout=150).stdout
