@@ -18,10 +18,13 @@ def load(command):
 def validate(schema, text, form):
     """Checks a document as a program does that knows only the schema file, and against this form of $defs. Returns it."""
     document = json.loads(text)
-    of_form = {"$schema": schema["$schema"], "$defs": schema["$defs"], "$ref": f"#/$defs/{form}"}
-    jsonschema.Draft202012Validator(of_form).validate(document)
+    _validator(schema, form).validate(document)
     jsonschema.Draft202012Validator(schema).validate(document)
     return document
+
+
+def _validator(schema, form):
+    return jsonschema.Draft202012Validator({"$schema": schema["$schema"], "$defs": schema["$defs"], "$ref": f"#/$defs/{form}"})
 
 
 def unexplained(schema, where="$"):
@@ -36,14 +39,18 @@ def unexplained(schema, where="$"):
             yield from unexplained(part, where)
 
 
-def accepted_errors(schema, document, optional=(), names=()):
+def accepted_errors(schema, document, optional=(), names=(), form=None):
     """The errors that the schema accepts: of each object in the document, a field that is missing, of another type or unknown.
 
-    optional: fields that may be missing; names: fields that are objects whose keys the schema does not list.
+    optional: fields that may be missing; names: fields that are objects whose keys the schema does not list;
+    form: of $defs, where the schema has several. They differ in the fields of the whole and of its devices, so that what is
+    below these is compared with this form alone, which takes less time.
     """
-    validator = jsonschema.Draft202012Validator(schema)
-    validator.validate(document)
-    return [what for what, changed in _corrupted(document, "$", optional, names) if validator.is_valid(changed)]
+    whole = jsonschema.Draft202012Validator(schema)
+    whole.validate(document)
+    own = _validator(schema, form) if form else whole
+    return [what for what, changed in _corrupted(document, "$", optional, names)
+            if (whole if what.count(".") < 3 else own).is_valid(changed)]
 
 
 def _corrupted(value, where, optional, names):
