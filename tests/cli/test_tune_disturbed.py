@@ -9,7 +9,7 @@ import time
 
 import pytest
 
-from tuned_device import OTHER_SIZES, SHORT, count, start_search, workers_of
+from tuned_device import OTHER_SIZES, SHORT, count, start_search, wait_until, workers_of
 
 # Debian's faketime; not its program of this name, which cannot change the date of a running program.
 FAKETIME = next(pathlib.Path("/usr/lib").glob("*/faketime/libfaketimeMT.so.1"))
@@ -80,11 +80,12 @@ def test_a_cache_folder_that_cannot_be_written_costs_nothing_but_time(tuned, fol
     """A full or read-only file system looks the same: no file can be made there."""
     (tuned.folder / "a file").write_text("x")
     tuned.environment["XDG_CACHE_HOME"] = str(tuned.folder / folder)
-    tune = start_search(tuned)  # to the first sample
+    tune = start_search(tuned)
+    measured = "SELECT count(*) FROM samples JOIN problems ON problems.id = problem_id WHERE m = 130 AND status = 'measured'"
+    wait_until(lambda: count(tuned, measured) > 0, "a measurement")
     tune.send_signal(signal.SIGINT)
     out, err = tune.communicate(timeout=15)
     assert tune.returncode == 130 and "interrupted: the next run continues from here" in out, out + err
-    assert count(tuned, "SELECT count(*) FROM samples JOIN problems ON problems.id = problem_id WHERE m = 130") > 0
 
 
 def test_problems_without_time_are_named(tuned):
