@@ -25,6 +25,9 @@ struct CallStacks::Shared {
 
 namespace {
 
+constexpr std::uint32_t kSmallSample = 100;  // One stack in as many.
+constexpr std::uint32_t kCallers = 10;       // Of a small sample one caller in as many counts.
+
 // FNV-1a over the addresses. Never 0.
 std::uint64_t hash_of(std::span<void* const> frames) {
   std::uint64_t hash = 0xcbf29ce484222325;
@@ -63,13 +66,18 @@ std::size_t CallStacks::tried() const { return shared_->tried; }
 
 bool CallStacks::meets(const void* caller) {
   if (shared_->met) return false;
+  // To walk the stack takes most of the time of these tests, so that most moments of a small sample
+  // are left out by their caller alone.
+  const std::uint32_t one_caller_in = shared_->one_in < kSmallSample ? 1 : kCallers;
+  void* const address = const_cast<void*>(caller);
+  if ((hash_of({&address, 1}) >> 32) % one_caller_in != 0) return false;
   std::array<void*, kFrames> frames;
   const std::span<void* const> all(frames.data(),
                                    static_cast<std::size_t>(::backtrace(frames.data(), kFrames)));
   const auto first = std::ranges::find(all, caller);
   const std::span<void* const> stack = all.subspan(static_cast<std::size_t>(first - all.begin()));
   const std::uint64_t hash = hash_of(stack);
-  if ((hash >> 32) % shared_->one_in != 0) return false;
+  if ((hash >> 32) % (shared_->one_in / one_caller_in) != 0) return false;
   std::size_t slot = hash % kSlots;
   for (; shared_->hashes[slot] != 0; slot = (slot + 1) % kSlots)
     if (shared_->hashes[slot] == hash) return false;

@@ -15,7 +15,7 @@ namespace rooftile {
 class CallStacks {
  public:
   /// Of `one_in` stacks one counts, chosen by its addresses, which differ in each process that is
-  /// started anew. 1: every stack counts.
+  /// started anew; of a small sample only those of a few callers. 1: every stack counts.
   explicit CallStacks(std::uint32_t one_in);
   ~CallStacks();
   CallStacks(const CallStacks&) = delete;

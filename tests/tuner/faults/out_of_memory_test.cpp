@@ -30,7 +30,7 @@ class OutOfMemory : public TuneStacks {
 };
 
 TEST_F(OutOfMemory, ARunEndsAndTheNextGoesOn) {
-  try_each(250, [&] { return status(); });
+  try_each(170, [&] { return status(); });
 }
 
 // Callers may go on, as one that reads counters does.
