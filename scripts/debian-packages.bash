@@ -106,6 +106,7 @@ copy_with_libraries() {
   program=$(command -v "$1") || fail "there is no program '$1'"
   command -v patchelf >/dev/null || fail "patchelf is missing; install the package patchelf"
   own=$(patchelf --print-rpath "$program" 2>/dev/null) || fail "'$program' is no program of this kind of machine that is linked dynamically"
+  [[ $own != "$2:"* ]] || { echo "$program"; return; }  # It is such a copy.
   copy=$3/$(basename "$program")
   cp "$program" "$copy"
   patchelf --set-interpreter "$2/ld-linux-x86-64.so.2" --force-rpath --set-rpath "$2:${own:+$own:}/usr/lib/$multiarch" "$copy"

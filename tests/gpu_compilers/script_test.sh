@@ -19,6 +19,7 @@ expect 77 "not set up in $scratch/none: scripts/gpu-compilers setup" "$scripts/g
 expect 77 "not set up in $scratch/none: scripts/newer-lavapipe setup" "$scripts/newer-lavapipe" run true
 expect 1 "there is no GPU 'NAVI99'; known: NAVI10" "$scripts/gpu-compilers" run NAVI99 true
 expect 1 "run needs a GPU and a program" "$scripts/gpu-compilers" run NAVI31
+expect 1 "copy needs a GPU, a program and a folder" "$scripts/gpu-compilers" copy NAVI31 true
 expect 2 "gpu-compilers setup" "$scripts/gpu-compilers"
 expect 2 "newer-lavapipe setup" "$scripts/newer-lavapipe" start
 expect 0 "scripts/gpu-compilers run GPU PROGRAM" "$scripts/gpu-compilers" --help

@@ -11,6 +11,7 @@ device (scripts/gpu-compilers).
 
 Exits with 77, which ctest counts as skipped, where the compilers are not set up."""
 import csv
+import functools
 import json
 import pathlib
 import subprocess
@@ -38,13 +39,21 @@ def output_of(*command):
     return run.stdout
 
 
+SCRATCH = tempfile.TemporaryDirectory()
+
+
+@functools.cache
+def prepared(source, program, chip):
+    """The script, a copy of the program that it runs, and where answers are kept."""
+    script = pathlib.Path(source, "scripts", "gpu-compilers")
+    return script, output_of(script, "copy", chip, program, SCRATCH.name).strip(), output_of(script, "kept").strip()
+
+
 def inspected(source, program, chip, *options):
     """Returns the kernels of one run of `rooftile inspect`. A compiler is asked only once for the same code."""
-    script = pathlib.Path(source, "scripts", "gpu-compilers")
-    kept = output_of(script, "kept").strip()
-    with tempfile.TemporaryDirectory() as folder:
-        return json.loads(output_of(script, "run", chip, program, "--db", pathlib.Path(folder, "none.db"), "inspect", "--json",
-                                    "--time-limit", "300", "--keep", kept, *options))["kernels"]
+    script, copy, kept = prepared(source, program, chip)
+    return json.loads(output_of(script, "run", chip, copy, "--db", pathlib.Path(SCRATCH.name, "none.db"), "inspect", "--json",
+                                "--time-limit", "300", "--keep", kept, *options))["kernels"]
 
 
 def transposes_of_a(chip):
