@@ -41,11 +41,11 @@ const std::vector<Point> kPoints = {
      "vector_width_a=4 vector_width_b=4 "
      "shared_pad=4"},
     {"tiled_double",
-     "family=tiled tile_m=32 tile_n=16 tile_k=8 reg_m=8 reg_n=4 unroll_k=8 stage=shared stages=2 "
+     "family=tiled tile_m=32 tile_n=16 tile_k=4 reg_m=8 reg_n=4 unroll_k=4 stage=shared stages=2 "
      "vector_width_a=2 "
      "vector_width_b=1 load_path_b=texel raster=column"},
     {"tiled_blocked",
-     "family=tiled tile_m=16 tile_n=32 tile_k=16 reg_m=4 reg_n=4 unroll_k=16 stage=shared stages=2 "
+     "family=tiled tile_m=16 tile_n=32 tile_k=8 reg_m=4 reg_n=4 unroll_k=8 stage=shared stages=2 "
      "vector_width_a=1 "
      "vector_width_b=4 load_path_a=texel"},
     {"tiled_subgroups",
@@ -163,7 +163,7 @@ INSTANTIATE_TEST_SUITE_P(
                           "reg_m=16 reg_n=4 unroll_k=8 stage=subgroup packed_a=yes packed_b=yes "
                           "load_path_a=texel load_path_b=texel raster=column"},
                     Point{"subgroup_half_packed",
-                          "reg_m=8 reg_n=4 unroll_k=16 stage=subgroup packed_a=yes"}),
+                          "reg_m=4 reg_n=4 unroll_k=8 stage=subgroup packed_a=yes"}),
     [](const auto& point) { return point.param.name; });
 
 }  // namespace

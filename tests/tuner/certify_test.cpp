@@ -51,15 +51,20 @@ TEST_F(CertifyTest, MutantsOfTheFallbackAreRefused) {
 
 // One kernel per family, and a split-K kernel, whose epilogue runs in the reduction.
 std::vector<Variant> fusing_variants(const DeviceProfile& device) {
-  return {fallback_variant(),
-          default_variant(device),
-          parse_variant("family=register tile_m=8 tile_n=16 reg_m=4 reg_n=4 unroll_k=4 split_k=2"),
-          parse_variant("family=tiled tile_m=16 tile_n=16 tile_k=8 reg_m=4 reg_n=4 unroll_k=4 "
-                        "stage=shared vector_width_a=4 vector_width_b=4"),
-          parse_variant("family=vector tile_m=2 tile_n=8 tile_k=16 reg_m=2 reg_n=4 unroll_k=4 "
-                        "stage=shared vector_width_a=4 vector_width_b=4"),
-          parse_variant("family=batched_small tile_m=8 tile_n=8 reg_m=4 reg_n=4 unroll_k=4 "
-                        "tile_batch=2")};
+  std::vector<Variant> variants = {
+      fallback_variant(),
+      parse_variant("family=register tile_m=8 tile_n=16 reg_m=4 reg_n=4 unroll_k=4 split_k=2"),
+      parse_variant("family=tiled tile_m=16 tile_n=16 tile_k=8 reg_m=4 reg_n=4 unroll_k=4 "
+                    "stage=shared vector_width_a=4 vector_width_b=4"),
+      parse_variant("family=vector tile_m=2 tile_n=8 tile_k=16 reg_m=2 reg_n=4 unroll_k=4 "
+                    "stage=shared vector_width_a=4 vector_width_b=4"),
+      parse_variant("family=batched_small tile_m=8 tile_n=8 reg_m=4 reg_n=4 unroll_k=4 "
+                    "tile_batch=2")};
+  // The device's default is larger than these.
+  const Variant untuned = default_variant(device);
+  if (std::ranges::find(variants, untuned.family, &Variant::family) == variants.end())
+    variants.push_back(untuned);
+  return variants;
 }
 
 TEST_F(CertifyTest, EveryEpilogueIsFusedInEveryFamily) {
@@ -252,7 +257,7 @@ TEST_F(CertifyTest, BlocksOfGgufFilesAreRightInEveryFamily) {
   expect_right({every[1], every[3], every[5]}, {"bf16xmxfp4_bf16", "f32xq5_k", "f32xq4_k"}, {kYes});
   // Windows of blocks.
   const std::vector<Variant> windows = {
-      parse_variant("family=vector tile_m=1 tile_n=16 tile_k=128 reg_m=1 reg_n=4 unroll_k=64 "
+      parse_variant("family=vector tile_m=1 tile_n=8 tile_k=128 reg_m=1 reg_n=2 unroll_k=64 "
                     "vector_width_a=4 vector_width_b=4 load_path_b=texel stage=shared"),
       parse_variant("family=vector tile_m=2 tile_n=4 tile_k=128 reg_m=2 reg_n=1 unroll_k=64 "
                     "vector_width_a=4 vector_width_b=4 stage=shared split_k=2")};
@@ -277,7 +282,7 @@ TEST_F(CertifyTest, BlocksThatAreLoadedAheadAreRight) {
   const Variant parts = parse_variant(ahead +
                                       "tile_m=1 tile_n=4 tile_k=256 reg_m=1 reg_n=1 unroll_k=64"),
                 columns = parse_variant(ahead +
-                                        "tile_m=2 tile_n=6 tile_k=256 reg_m=2 reg_n=3 "
+                                        "tile_m=2 tile_n=4 tile_k=256 reg_m=2 reg_n=2 "
                                         "unroll_k=128 load_path_b=texel split_k=2"),
                 blocks = parse_variant(ahead +
                                        "tile_m=1 tile_n=4 tile_k=512 reg_m=1 reg_n=1 unroll_k=256");
