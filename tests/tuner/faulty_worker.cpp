@@ -59,11 +59,13 @@ std::vector<std::uint32_t> faulty_compile(const Shader& shader) {
     while (true) ::pause();
   if (behaviour == "fills_memory") fill_memory();
   // The other faults change kernels of the family naive; the check of their results finds them.
-  if (behaviour == "loops") {
+  if (behaviour == "loops" || behaviour == "loops_in_one_workgroup") {
+    const std::string loops = behaviour == "loops" ? "true" : "gl_WorkGroupID == uvec3(0)";
     // Mesa's software device ends every loop after 65,535 trips, so each trip has to take long.
     std::string slow;
     for (int i = 0; i < 100; ++i) slow += "sum = pow(abs(sum), 1.01), ";
-    return real_compile(changed(shader, "++p) ", "p += depth / (depth + 1)) " + slow));
+    return real_compile(
+        changed(shader, "++p) ", "p += " + loops + " ? depth / (depth + 1) : 1) " + slow));
   }
   if (behaviour == "writes_outside") return real_compile(changed(shader, "row >= m", "row > m"));
   if (behaviour == "writes_nothing")
