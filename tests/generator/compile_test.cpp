@@ -50,14 +50,14 @@ class CompiledSpace : public testing::TestWithParam<Family> {};
 // Steps are prime, so that a sample contains all values of all parameters.
 TEST_P(CompiledSpace, IsValidOnLavapipe) {
   for (const Variant& v :
-       sample(lavapipe_limits(), 13, [](const Variant& x) { return x.family == GetParam(); }))
+       sample(lavapipe_limits(), 29, [](const Variant& x) { return x.family == GetParam(); }))
     expect_valid(v);
 }
 
 TEST_P(CompiledSpace, IsValidOnGpus) {
   for (const DeviceLimits& limits : {discrete_limits(), variable_limits()})
     for (const Variant& v :
-         sample(limits, 37, [](const Variant& x) { return x.family == GetParam(); }))
+         sample(limits, 73, [](const Variant& x) { return x.family == GetParam(); }))
       expect_valid(v);
 }
 

@@ -152,9 +152,13 @@ std::vector<float> weights_at_the_ends(std::int64_t n, std::int64_t k) {
 }
 
 TEST_F(TunedContext, DeviceTierTakesQuantizedWeightsAtTheEndsOfTheirRange) {
+  // SwiftShader compiles for ten times as long and meets each type and family, but not all pairs.
+  const std::size_t every = device_.driver_name == "SwiftShader driver" ? 3 : 1;
+  std::size_t pair = 0;
   for (const char* text : {"f16xq4b16", "f16xq4b32z", "f16xq8b16z", "f16xq4b16zf", "f16xq8b32zf"})
     for (const Family family :
          {Family::kNaive, Family::kRegister, Family::kTiled, Family::kBroadcast, Family::kVector}) {
+      if (pair++ % every != 0) continue;
       const Types types = parse_types(text);
       Product product(padded_problem(9, 13, 65, Transpose::kNo, Transpose::kYes, 1, 0, types));
       const Problem& p = product.problem;

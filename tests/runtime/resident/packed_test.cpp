@@ -21,12 +21,12 @@ std::vector<char> bits_of_c(Product& product) {
 }
 
 TEST_F(PackedTest, ResidentCallsGiveTheSameBitsAsWithoutPacking) {
-  for (const std::string& variant : {kPacksBoth, kPacksB, kPacksB + " split_k=2", kPacksBWide})
+  for (const std::string& variant : {kPacksBoth, kPacksB, kPacksB + " split_k=2", kPacksBWide}) {
+    open({parse_variant(variant)});
     for (const Transpose trans_a : {kNo, kYes})
       for (const Transpose trans_b : {kNo, kYes})
         for (const rooftile_operand operand : {ROOFTILE_OPERAND_A, ROOFTILE_OPERAND_B}) {
           SCOPED_TRACE(variant);
-          open({parse_variant(variant)});
           Product product(padded_problem(33, 37, 66, trans_a, trans_b, -1.5f, 0.5f));
           rooftile_resident_operands operands = operands_of(product, 3);
           const ProblemArgs problem(product);
@@ -51,14 +51,15 @@ TEST_F(PackedTest, ResidentCallsGiveTheSameBitsAsWithoutPacking) {
           EXPECT_EQ(bits_of_c(product), unpacked);
           release_buffers();
         }
+  }
 }
 
 TEST_F(PackedTest, HostCallsGiveTheSameBitsAsWithoutPacking) {
-  for (const std::string& variant : {kPacksBoth, kPacksB, kPacksB + " split_k=2", kReadsStored})
+  for (const std::string& variant : {kPacksBoth, kPacksB, kPacksB + " split_k=2", kReadsStored}) {
+    open({parse_variant(variant)});
     for (const Transpose trans_b : {kNo, kYes})
       for (const rooftile_operand operand : {ROOFTILE_OPERAND_A, ROOFTILE_OPERAND_B}) {
         SCOPED_TRACE(variant);
-        open({parse_variant(variant)});
         Product product(padded_problem(33, 37, 66, kNo, trans_b, -1.5f, 0.5f));
         HostCall call(product);
         call.args.tier = ROOFTILE_TIER_DEVICE;
@@ -79,6 +80,7 @@ TEST_F(PackedTest, HostCallsGiveTheSameBitsAsWithoutPacking) {
           EXPECT_EQ(last().tier, ROOFTILE_TIER_DEVICE);
         }
       }
+  }
 }
 
 TEST_F(PackedTest, TheLogSaysWhereCallsGoAndWithWhichKernel) {
