@@ -46,7 +46,7 @@ TEST_P(Uninitialised, NoKernelReadsWhatNothingHasWritten) {
     ++checked;
     EXPECT_EQ(undefined_reads(in_registers(compile(emit_gemm(v, signature)))), 0) << to_string(v);
   }
-  EXPECT_GT(checked, 5u);
+  EXPECT_GT(checked, 3u);
 }
 
 INSTANTIATE_TEST_SUITE_P(Types, Uninitialised,

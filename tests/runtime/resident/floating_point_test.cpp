@@ -197,11 +197,18 @@ class FloatingPointTest : public ResidentTest {
 
 TEST_F(FloatingPointTest, ExtremesBecomeOnEveryTierWhatTheFormulasOfTheHeadersSay) {
   open({});
+  // The host's tiers do not depend on the driver. SwiftShader, which compiles for ten times as
+  // long, meets each type and each epilogue, but not all pairs.
+  const bool slow = device_.driver_name == "SwiftShader driver";
+  std::vector<rooftile_tier> tiers = {ROOFTILE_TIER_DEVICE};
+  if (!slow)
+    tiers.insert(tiers.end(), {ROOFTILE_TIER_HOST, ROOFTILE_TIER_HOST1, ROOFTILE_TIER_HOST64});
+  std::size_t pair = 0;
   for (const char* const types : {"f32", "f16_f16", "bf16_bf16"})
     for (const char* const epilogue :
          {"", "relu", "gelu_erf", "gelu_tanh", "silu", "clamp", "relu+residual+clamp"}) {
-      for (const rooftile_tier tier :
-           {ROOFTILE_TIER_HOST, ROOFTILE_TIER_HOST1, ROOFTILE_TIER_HOST64, ROOFTILE_TIER_DEVICE}) {
+      if (slow && pair++ % 2 != 0) continue;
+      for (const rooftile_tier tier : tiers) {
         SCOPED_TRACE(fmt::format("tier {}", tier));
         ExtremeCall call(types, epilogue, 0.5f);
         call.problem.args.tier = tier;
