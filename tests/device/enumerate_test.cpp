@@ -52,8 +52,8 @@ TEST(Enumerate, EveryDeviceIsDescribedInFull) {
 
 TEST(Enumerate, SoftwareComesLast) {
   const auto devices = enumerate_devices().devices;
-  for (std::size_t i = 0; i + 1 < devices.size(); ++i)
-    EXPECT_NE(devices[i].kind, DeviceKind::kSoftware) << i;
+  EXPECT_TRUE(std::ranges::is_partitioned(
+      devices, [](const DeviceProfile& x) { return x.kind != DeviceKind::kSoftware; }));
 }
 
 TEST(Enumerate, EnumeratingTwiceGivesTheSameDevices) {
