@@ -38,7 +38,7 @@ TEST_P(Uninitialised, NoKernelReadsWhatNothingHasWritten) {
   const Signature signature{.types = parse_types(types),
                             .trans_a = transposes[0] == 't' ? Transpose::kYes : Transpose::kNo,
                             .trans_b = transposes[1] == 't' ? Transpose::kYes : Transpose::kNo};
-  constexpr std::size_t kStep = 307;  // A prime, so that the sample meets all values of parameters.
+  constexpr std::size_t kStep = 149;  // A prime, so that the sample meets all values of parameters.
   std::size_t seen = 0, checked = 0;
   for (const Variant& v : legal_variants(lavapipe_limits())) {
     if (illegal_reason(v, lavapipe_limits(), signature)) continue;
@@ -46,7 +46,7 @@ TEST_P(Uninitialised, NoKernelReadsWhatNothingHasWritten) {
     ++checked;
     EXPECT_EQ(undefined_reads(in_registers(compile(emit_gemm(v, signature)))), 0) << to_string(v);
   }
-  EXPECT_GT(checked, 3u);
+  EXPECT_GT(checked, 5u);
 }
 
 INSTANTIATE_TEST_SUITE_P(Types, Uninitialised,
