@@ -47,8 +47,8 @@ void write_local_size_as_numbers(std::vector<std::uint32_t>& module) {
 }  // namespace
 
 std::vector<std::uint32_t> compile(const Shader& shader) {
-  // With the last compiler of a process goes its table of built-in names (12 MB), and the next one
-  // takes 80 ms to make it again: as long as for ten small kernels.
+  // glslang frees its table of built-in names (12 MB) with the last compiler of a process. Making
+  // it again takes 80 ms, as long as compiling ten small kernels.
   static const shaderc::Compiler& kept = *new shaderc::Compiler;
   static_cast<void>(kept);
   // Each thread has its own compiler, because two threads must not use one at once.
