@@ -14,7 +14,7 @@ import tempfile
 
 SOURCE = pathlib.Path(__file__).parents[1]
 WITHIN = 0.1
-FINISHED = (0, 1)  # 1: the budget ended before all problems were tuned (docs/environment.md).
+FINISHED = (0, 1)  # 1: no problem could be tuned, although there was time (docs/environment.md).
 
 
 def tune(program, folder, budget, arguments):

@@ -49,7 +49,7 @@ void write_local_size_as_numbers(std::vector<std::uint32_t>& module) {
 std::vector<std::uint32_t> compile(const Shader& shader) {
   // glslang frees its table of built-in names (12 MB) with the last compiler of a process. Making
   // it again takes 80 ms, as long as compiling ten small kernels.
-  static const shaderc::Compiler& kept = *new shaderc::Compiler;
+  static const shaderc::Compiler kept;
   static_cast<void>(kept);
   // Each thread has its own compiler, because two threads must not use one at once.
   thread_local const shaderc::Compiler compiler;

@@ -131,7 +131,9 @@ void write_gains(fmt::memory_buffer& out, const ProblemReport& p) {
   };
   fmt::format_to(to, "\n  against {:.1f} us, packing included:\n", microseconds(p.total_ns()));
   gain("default", p.default_ns());
-  if (p.outcome)
+  if (p.outcome && p.outcome->verdict == OutcomeVerdict::kDefault)
+    fmt::format_to(to, "  it is the default: none of {} candidates is faster\n", p.outcome->tried);
+  else if (p.outcome)
     fmt::format_to(to, "  certain that it is faster than the default: {}; {} candidates tried\n",
                    certainty_text(p.outcome->verdict, p.outcome->confidence), p.outcome->tried);
   gain("naive", p.naive_ns);

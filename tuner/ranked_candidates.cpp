@@ -1,6 +1,7 @@
 #include "tuner/ranked_candidates.h"
 
 #include <algorithm>
+#include <tuple>
 
 #include "generator/space.h"
 
@@ -38,12 +39,15 @@ std::vector<WinnerRecord> winner_records(const Search& search,
   const double level = runner.level();
   std::vector<WinnerRecord> records;
   for (const Candidate* candidate : list) {
-    const double kernel_ns =
-        median(candidate->prepacked_ns.empty() ? candidate->samples_ns : candidate->prepacked_ns);
-    // What packing adds to a call, beside the kernel's time where operands were packed before.
-    const double pack_ns = candidate->prepacked_ns.empty() || candidate->samples_ns.empty()
-                               ? candidate->pack_ns
-                               : std::max(0.0, candidate->total_ns() - kernel_ns);
+    const auto& [samples, prepacked] = std::tie(candidate->samples_ns, candidate->prepacked_ns);
+    double kernel_ns = median(samples.empty() ? prepacked : samples), pack_ns = candidate->pack_ns;
+    // Kernel and packing add up to the time of a call. With operands that were packed before, the
+    // kernel may take longer than in a call that packs, but not longer than all of that call: such
+    // a time was disturbed.
+    if (!samples.empty() && !prepacked.empty() && median(prepacked) < kernel_ns + pack_ns) {
+      pack_ns += kernel_ns - median(prepacked);
+      kernel_ns = median(prepacked);
+    }
     records.push_back({.candidate = runner.id(candidate->variant, search.signature()),
                        .kernel_ns = level * kernel_ns,
                        .pack_ns = level * pack_ns});

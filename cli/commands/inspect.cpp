@@ -207,7 +207,7 @@ void add_outputs(CLI::App& command, InspectArguments& arguments) {
       .add_option("--time-limit", arguments.time_limit_s,
                   "Seconds that the compiler may take for a kernel (default 60)")
       ->type_name("SECONDS")
-      ->check(CLI::PositiveNumber);
+      ->check(CLI::Validator(CLI::PositiveNumber).description(""));
 }
 
 }  // namespace

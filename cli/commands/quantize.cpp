@@ -64,7 +64,7 @@ void print_error(const Problem& p, const QuantizedMatrix& matrix, const std::vec
     }
   }
   const auto count = static_cast<double>(weights.size());
-  fmt::print("error: at most {}; root mean square {:.3g}, {:.3g} % of the weights'\n",
+  fmt::print("error: at most {}; root mean square {:.3g}, {:.3g} % of that of the weights\n",
              bound_text(largest), std::sqrt(squares / count),
              weights_squares > 0 ? 100 * std::sqrt(squares / weights_squares) : 0.0);
 }

@@ -287,5 +287,7 @@ ROUTINES = [sgemm, sgemm_batch, sgemm_batch_strided, sgemv, ssyrk, ssymm, strmm,
 if __name__ == "__main__":
     for function in ROUTINES:
         if len(sys.argv) < 3 or function.__name__ in sys.argv[2:]:
+            before = done
             function()
+            assert done > before, f"{function.__name__} checked nothing"
     print(done)

@@ -47,7 +47,7 @@ def test_weights_come_back_within_half_a_step(rooftile, bits, block, dtype, zero
                        "--type", dtype)
     assert load(rooftile, "scales").dtype == {"f32": np.float32, "f16": np.float16}[dtype]
     back = dequantized(rooftile, bits, block, zero_points)
-    largest, mean, percent = map(float, re.search("error: at most (.*); root mean square (.*), (.*) % of the weights'", run.stdout).groups())
+    largest, mean, percent = map(float, re.search("error: at most (.*); root mean square (.*), (.*) % of that of the weights", run.stdout).groups())
     assert np.abs(back - w.T).max() <= largest
     error, size = (np.sqrt(np.square(x, dtype=np.float64).mean()) for x in (back - w.T, w))
     assert abs(mean - error) <= 0.005 * error and abs(percent - 100 * error / size) <= 0.5 * error / size, "three digits"

@@ -23,9 +23,9 @@ class PrepackedTest : public ::testing::Test {
     run_ = store_.begin_run(device_, "1", "{}");
   }
 
-  /// Packed kernels take half as long. packing is the time of packing in ns as a shell expression,
-  /// in which $n counts the timings.
-  std::filesystem::path worker(const std::string& packing) {
+  /// Packed kernels take half as long, and prepacked_ns where operands were packed before. packing
+  /// is the time of packing in ns as a shell expression, in which $n counts the timings.
+  std::filesystem::path worker(const std::string& packing, double prepacked_ns) {
     const auto reply = [](double kernel_ns, const std::string& packing_ns) {
       constexpr double kPackNs = 123;  // stands for what the shell computes
       std::string text = to_json(TimeReply{.hash = "x",
@@ -39,17 +39,19 @@ class PrepackedTest : public ::testing::Test {
     };
     const std::string passed = to_json(Certificate{.passed = true, .cases = 3}).dump();
     const std::filesystem::path file = folder_ / "worker";
-    WorkerScript(file) << "while read -r request; do\n  case \"$request\" in\n"
-                       << "    *certify*) echo '" << passed << "' ;;\n"
-                       << "    *packed_b=yes*) n=$((n + 1)); echo '"
-                       << reply(1e6, "'" + packing + "'") << "' ;;\n"
-                       << "    *) echo '" << reply(2e6, "0") << "' ;;\n  esac\ndone\n";
+    WorkerScript(file)
+        << "while read -r request; do\n  case \"$request\" in\n"
+        << "    *certify*) echo '" << passed << "' ;;\n"
+        << "    *'\"prepacked\":true'*packed_b=yes* | *packed_b=yes*'\"prepacked\":true'*) echo '"
+        << reply(prepacked_ns, "0") << "' ;;\n"
+        << "    *packed_b=yes*) n=$((n + 1)); echo '" << reply(1e6, "'" + packing + "'") << "' ;;\n"
+        << "    *) echo '" << reply(2e6, "0") << "' ;;\n  esac\ndone\n";
     return file;
   }
 
   /// The problem's list, best first.
-  std::vector<RankedKernel> tuned(const std::string& packing) {
-    WorkerProcess worker(this->worker(packing), {{"operation", "open"}});
+  std::vector<RankedKernel> tuned(const std::string& packing, double prepacked_ns = 1e6) {
+    WorkerProcess worker(this->worker(packing, prepacked_ns), {{"operation", "open"}});
     Budget budget(600);
     std::atomic<bool> stop = false;
     CandidateRunner runner(store_, worker, budget, stop, {.device = device_, .run = run_});
@@ -112,6 +114,18 @@ TEST_F(PrepackedTest, UnevenPackingLeavesTheTimesOfTheKernelAlone) {
   ASSERT_NE(packed, winners.end());
   EXPECT_NEAR(packed->kernel.kernel_ns, 1e6, 1e3);
   EXPECT_GT(packed->kernel.pack_ns, 0);
+}
+
+class PrepackedTimes : public PrepackedTest, public ::testing::WithParamInterface<double> {};
+INSTANTIATE_TEST_SUITE_P(AroundThatOfACall, PrepackedTimes, testing::Values(0.9e6, 1.05e6, 3e6));
+
+TEST_P(PrepackedTimes, KernelAndPackingAddUpToTheTimeOfACall) {
+  const std::vector<RankedKernel> winners = tuned("100000", GetParam());
+  const auto packed = std::ranges::find_if(winners, packs);
+  ASSERT_NE(packed, winners.end());
+  EXPECT_NEAR(packed->kernel.kernel_ns + packed->kernel.pack_ns, 1.1e6, 1e4);
+  // A kernel alone that takes longer than the call of which it is a part was disturbed.
+  EXPECT_NEAR(packed->kernel.kernel_ns, GetParam() < 1.1e6 ? GetParam() : 1e6, 1e4);
 }
 
 }  // namespace

@@ -63,8 +63,8 @@ class Probe {
 
 /// Returns the number of loop iterations that makes a dispatch long compared with launch and clock
 /// resolution and short compared with a budget, at most as many as the device runs of all loops
-/// together. timed(trips) runs it once. It begins with as few iterations as make what surrounds the
-/// loop a few percent of it, because on a slow device that may be long enough.
+/// together. timed(trips) runs it once. It begins with 4, the fewest for which launch and store
+/// take only a few percent of the time: on a slow device that may be long enough.
 std::uint32_t long_enough(const DeviceLimits& limits,
                           const std::function<double(std::uint32_t)>& timed,
                           std::uint32_t trips = 4);
