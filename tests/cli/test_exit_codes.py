@@ -56,6 +56,9 @@ TABLE = {
         ["report", "--html", "nofolder/x.html"], ["inspect", "-o", "nofolder/x.json"], ["db", "export", "nofolder/x.db"], ["--db", "nofolder/x.db", "calibrate"],
         ["--db", "nofolder/x.db", "tune", "--quick", *SIZES], ["--db", "nofolder/x.db", "db", "import", "rooftile.db"],
         ["db", "merge", "nofolder/x.db", "rooftile.db"], [*NAIVE, "--spirv", "nofolder/x.spv"]]),
+    "SQL that cannot be run": (1, "cannot be run", [["query", "SELEC 1"], ["query", "SELECT * FROM nosuch"]]),
+    "export to a file that exists": (1, "exists; --force", [["db", "export", "text.db"], ["db", "export", "--format", "csv", "text.csv"]]),
+    "problem that is not tuned": (1, "is not tuned", [["report", "--problem", "7,7,7"]]),
     "bad size": (2, "'(0|two|-1|1.5|1e60)'", [
         ["inspect", "--limit", 0], ["inspect", "--m", "two"],
         ["tune", "--m", 0, "--n", 64, "--k", 64], ["explain", "--m", "two", "--n", 64, "--k", 64], ["report", "--problem", "64,0,64"],
