@@ -233,6 +233,9 @@ prints '^devices: done'
 prints 'UTC: llvmpipe'
 [ -s "$root/tmp/out/work.tar.gz" ] || fail "no results" "$output"
 setting=()
+# The programs of the steps that were left start there, too.
+succeeds "$at/opt/measure.unpacked/bin/certify_test" --gtest_list_tests
+succeeds "$at/opt/measure.unpacked/bin/rooftile-bench" --help
 
 # --- Checks the bare machine: without one of its libraries the bundle does not start.
 if [ ${#enter[@]} -gt 0 ]; then
