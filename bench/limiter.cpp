@@ -6,11 +6,11 @@
 // differs only in the variable that the changes use. On a software device samples above 2 ms count
 // processor time. Every kernel, changed or not, is compared with float64.
 //
-// What it cannot show: changes are not pure (a repeated load also needs an operation and a
-// register; gaps also halve what caches hold). Shares do not add up to 1, because address
-// arithmetic, the loop, conversions and llvmpipe's coroutines are not doubled by any change. Left
-// out are atomic sums, which cannot be computed twice, long kernels (--work), epilogues, groups,
-// GGUF blocks and float16 sums; no matrix units or GPU have been measured.
+// What it cannot show: a change doubles a little more than its one thing (a repeated load also
+// needs an operation and a register, gaps also halve what caches hold). Shares do not add up to 1,
+// because address arithmetic, the loop, conversions and llvmpipe's coroutines are not doubled by
+// any change. Left out are atomic sums, which cannot be computed twice, long kernels (--work),
+// epilogues, groups, GGUF blocks and float16 sums; no matrix units or GPU have been measured.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>

@@ -7,6 +7,7 @@
 #include "generator/compiler_work.h"
 #include "generator/space.h"
 #include "test_limits.h"
+#include "tests/support/swiftshader.h"
 
 namespace rooftile {
 namespace {
@@ -20,8 +21,7 @@ struct Sample {
 /// SwiftShader's compiler takes a time that grows with the square of a kernel's statements: 1 s for
 /// 900 of them, 15 s for 3200, which are the same statements for more registers.
 Sample sample() {
-  return test_device().profile().driver_name == "SwiftShader driver" ? Sample{7, 300}
-                                                                     : Sample{11, 1200};
+  return is_swiftshader(test_device().profile()) ? Sample{7, 300} : Sample{11, 1200};
 }
 
 TEST_P(SampledSpace, ComputesRaggedProducts) {

@@ -18,6 +18,7 @@
 #include "tests/support/call_of.h"
 #include "tests/support/product.h"
 #include "tests/support/scratch.h"
+#include "tests/support/swiftshader.h"
 #include "tests/support/synthetic_database.h"
 #include "tests/support/untuned_default.h"
 
@@ -153,7 +154,7 @@ std::vector<float> weights_at_the_ends(std::int64_t n, std::int64_t k) {
 
 TEST_F(TunedContext, DeviceTierTakesQuantizedWeightsAtTheEndsOfTheirRange) {
   // SwiftShader compiles for ten times as long and meets each type and family, but not all pairs.
-  const std::size_t every = device_.driver_name == "SwiftShader driver" ? 3 : 1;
+  const std::size_t every = is_swiftshader(device_) ? 3 : 1;
   std::size_t pair = 0;
   for (const char* text : {"f16xq4b16", "f16xq4b32z", "f16xq8b16z", "f16xq4b16zf", "f16xq8b32zf"})
     for (const Family family :

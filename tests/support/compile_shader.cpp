@@ -11,7 +11,7 @@ std::vector<std::uint32_t> compile_shader(std::string_view body) {
       "#version 450\n#extension GL_KHR_shader_subgroup_basic : require\n" + std::string(body);
   shaderc::CompileOptions options;
   options.SetTargetEnvironment(shaderc_target_env_vulkan, shaderc_env_version_vulkan_1_1);
-  // While one compiler is left, the next one needs not make the table of built-in names again.
+  // While one compiler is left, the next one does not make the table of built-in names again.
   static const shaderc::Compiler kept;
   const auto module =
       shaderc::Compiler().CompileGlslToSpv(text, shaderc_compute_shader, "test.comp", options);

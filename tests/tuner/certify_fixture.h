@@ -11,6 +11,7 @@
 #include "generator/emit.h"
 #include "generator/signature.h"
 #include "runtime/verify/certify.h"
+#include "tests/support/swiftshader.h"
 
 namespace rooftile {
 
@@ -38,9 +39,7 @@ class CertifyFixture : public ::testing::Test {
                     std::size_t first = 0);
   /// 1, or 4 on SwiftShader, which compiles for ten times as long: what does not depend on the
   /// driver is shown by the other one.
-  std::size_t one_in() const {
-    return device_->profile().driver_name == "SwiftShader driver" ? 4 : 1;
-  }
+  std::size_t one_in() const { return is_swiftshader(device_->profile()) ? 4 : 1; }
 
   std::shared_ptr<Device> device_;
 };

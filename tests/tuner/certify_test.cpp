@@ -1,6 +1,7 @@
 // Right kernels pass certification; the same kernels with one injected error are rejected.
 #include "certify_fixture.h"
 #include "generator/space.h"
+#include "tests/support/swiftshader.h"
 #include "tests/support/transposes.h"
 #include "tests/support/untuned_default.h"
 
@@ -352,7 +353,7 @@ TEST_F(CertifyTest, AKernelWithADefectOfTheDriversConversionToHalfPrecisionIsRef
   const Certificate plain =
       mutant(fallback_variant(), {.types = parse_types("f32_f16")}, "uint narrow_c(vec2 x) {",
              "uint narrow_c(vec2 x) { return packHalf2x16(x);");
-  const bool defect = device_->profile().driver_name == "SwiftShader driver";
+  const bool defect = is_swiftshader(device_->profile());
   EXPECT_EQ(plain.passed, !defect) << plain.detail;
   EXPECT_EQ(plain.detail.empty(), !defect) << "certification did not reject the result";
 }

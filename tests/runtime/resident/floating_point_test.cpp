@@ -13,6 +13,7 @@
 
 #include "tests/support/grouped_product.h"
 #include "tests/support/resident_fixture.h"
+#include "tests/support/swiftshader.h"
 #include "tests/support/untuned_default.h"
 
 namespace rooftile {
@@ -199,7 +200,7 @@ TEST_F(FloatingPointTest, ExtremesBecomeOnEveryTierWhatTheFormulasOfTheHeadersSa
   open({});
   // The host's tiers do not depend on the driver. SwiftShader, which compiles for ten times as
   // long, meets each type and each epilogue, but not all pairs.
-  const bool slow = device_.driver_name == "SwiftShader driver";
+  const bool slow = is_swiftshader(device_);
   std::vector<rooftile_tier> tiers = {ROOFTILE_TIER_DEVICE};
   if (!slow)
     tiers.insert(tiers.end(), {ROOFTILE_TIER_HOST, ROOFTILE_TIER_HOST1, ROOFTILE_TIER_HOST64});
