@@ -12,6 +12,7 @@
 #include "tests/support/scratch.h"
 #include "tests/tuner/scripted_worker.h"
 #include "tuner/worker/candidate_runner.h"
+#include "tuner/worker/reference_timer.h"
 
 namespace rooftile {
 namespace {
@@ -87,6 +88,26 @@ TEST_F(SlowMachineTest, ACandidateThatExceedsItsTimeOnASteadyMachineIsBlocked) {
   ASSERT_THAT(blocked, SizeIs(1));
   EXPECT_EQ(store_.candidate(blocked[0].candidate)->variant, variants_[2]);
   EXPECT_THAT(blocked[0].reason, HasSubstr("timed out"));
+}
+
+TEST_F(SlowMachineTest, AMachineThatIsSlowForMostOfARunIsSlowerThanItsFastestReading) {
+  // The first reading lets the worker compile the reference, the second is fast, all others slow.
+  WorkerScript(folder_ / "worker") << fmt::format(
+      "reading=0\nwhile read -r request; do\n"
+      "  [ $reading -le 1 ] && sleep {} || sleep {}\n"
+      "  reading=$((reading + 1))\n  echo '{}'\ndone\n",
+      kUsualS, 5 * kUsualS,
+      to_json(TimeReply{.hash = "x", .kernel_ns = {1e6, 1e6}}).dump());
+  worker_.emplace(folder_ / "worker", Json{{"operation", "open"}});
+  TimeAccount account;
+  CandidateRequests requests(store_, device_, *worker_, budget_, stop_, account);
+  const ReferenceKernel reference{variants_[0], problem_};
+  const RowId candidate = store_.candidate_id(
+      {.hash = "reference", .signature = "signature", .variant = reference.variant});
+  ReferenceTimer timer(store_, store_.begin_run(device_, kGeneratorVersion, "{}"), requests);
+  for (int reading = 0; reading < 5; ++reading)
+    ASSERT_TRUE(timer.time_ns(candidate, reference, 1));
+  EXPECT_GT(timer.slowdown(), 2);
 }
 
 TEST_F(SlowMachineTest, AReadingOfTheReferenceIsOneActivityWhateverTheWorkerDidForIt) {

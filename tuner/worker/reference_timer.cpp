@@ -1,5 +1,6 @@
 #include "tuner/worker/reference_timer.h"
 
+#include <algorithm>
 #include <span>
 
 #include "core/numbers/statistics.h"
@@ -31,7 +32,7 @@ std::optional<double> ReferenceTimer::time_ns(RowId candidate, const ReferenceKe
 
 double ReferenceTimer::slowdown() const {
   if (wall_s_.size() < 2) return 1;
-  return wall_s_.back() / median(std::span(wall_s_).first(wall_s_.size() - 1));
+  return wall_s_.back() / std::ranges::min(std::span(wall_s_).first(wall_s_.size() - 1));
 }
 
 }  // namespace rooftile

@@ -24,9 +24,10 @@ class ReferenceTimer {
   /// Times and stores the reference. Returns its median in ns; no value: there is no answer.
   std::optional<double> time_ns(RowId candidate, const ReferenceKernel& reference,
                                 double compute_units);
-  /// Wall time of the last answer over the median of those before, both from workers that had
-  /// compiled the reference already; 1 where there are none. Unlike the kernel's time it also shows
-  /// that the worker was not running.
+  /// Wall time of the last answer over the shortest of those before, all from workers that had
+  /// compiled the reference already; 1 where there are none. Most of those before may come from a
+  /// machine that was slow then, too. Unlike the kernel's time it also shows that the worker was
+  /// not running.
   double slowdown() const;
 
  private:
