@@ -27,12 +27,6 @@ const CLI::Option* find_option(const CLI::App* command, const std::string& name)
   return nullptr;
 }
 
-const CLI::App* find_command(const CLI::App& app, const std::string& name) {
-  for (const CLI::App* command : app.get_subcommands({}))
-    if (is_public(*command) && command->get_name() == name) return command;
-  return nullptr;
-}
-
 void pass_option(Position& at, const std::string& word) {
   const std::size_t equals = word.find('=');
   const CLI::Option* option = find_option(at.command, word.substr(0, equals));

@@ -13,6 +13,7 @@
 #include "cli/command.h"
 #include "cli/completion.h"
 #include "cli/help.h"
+#include "cli/option_text.h"
 #include "cli/usage.h"
 #include "core/error.h"
 #include "core/groups.h"
@@ -144,6 +145,16 @@ void print_host_advice() try {
 
 namespace {
 
+/// Makes `rooftile db import --help` of `rooftile help db import`. Words that name no command stay
+/// alone, so that the parser refuses them.
+void ask_for_help(const CLI::App& app, std::vector<const char*>& words) {
+  words.erase(words.begin() + 1);
+  const CLI::App* command = &app;
+  for (std::size_t i = 1; i < words.size() && command != nullptr; ++i)
+    command = find_command(*command, words[i]);
+  if (command != nullptr) words.push_back("--help");
+}
+
 int run(int argc, char** argv) {
   CLI::App app(
       "Rooftile: autotuned matrix multiplication on any Vulkan device.\n"
@@ -162,7 +173,7 @@ int run(int argc, char** argv) {
                  "Only devices whose name or UUID contains this text (default: $ROOFTILE_DEVICE, "
                  "else any)");
   app.footer(
-      "`rooftile <command> --help` shows the options of a command.\n"
+      "`rooftile help <command>` shows the options of a command.\n"
       "Exit codes: 0 done; 1 it could not be done, because of a file, a device or the\n"
       "database; 2 the command line or an environment variable is wrong;\n"
       "130 interrupted.");
@@ -188,8 +199,10 @@ int run(int argc, char** argv) {
     print(complete(app, globals, {argv + 2, argv + argc}));
     return kDone;
   }
+  std::vector<const char*> words(argv, argv + argc);
+  if (argc > 1 && std::string_view(argv[1]) == "help") ask_for_help(app, words);
   try {
-    app.parse(argc, argv);
+    app.parse(static_cast<int>(words.size()), words.data());
   } catch (const CLI::Success& help) {
     return app.exit(help);
   } catch (const CLI::ParseError& error) {

@@ -89,4 +89,10 @@ std::vector<FooterPart> footer_parts(const CLI::App& app) {
   return parts;
 }
 
+const CLI::App* find_command(const CLI::App& app, const std::string& name) {
+  for (const CLI::App* command : app.get_subcommands({}))
+    if (is_public(*command) && command->get_name() == name) return command;
+  return nullptr;
+}
+
 }  // namespace rooftile

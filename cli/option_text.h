@@ -1,4 +1,4 @@
-// What is told of a command's options, from their definitions: in --help, in the manual and to
+// Descriptions of a command's options, made from their definitions: in --help, in the manual and to
 // shells that complete words.
 #pragma once
 
@@ -32,5 +32,7 @@ struct FooterPart {
 std::vector<FooterPart> footer_parts(const CLI::App& app);
 /// Whether a command is for people: others have no group.
 inline bool is_public(const CLI::App& command) { return !command.get_group().empty(); }
+/// The public command of this name below another one; null where there is none.
+const CLI::App* find_command(const CLI::App& app, const std::string& name);
 
 }  // namespace rooftile

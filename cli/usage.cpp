@@ -6,6 +6,11 @@
 #include <charconv>
 #include <cmath>
 #include <limits>
+#include <numeric>
+#include <string_view>
+#include <utility>
+
+#include "cli/option_text.h"
 
 namespace rooftile {
 namespace {
@@ -26,15 +31,55 @@ Recognised recognised(const CLI::App& app) {
 
 bool is_option(const std::string& word) { return word.starts_with("-"); }
 
+/// Letters to insert, delete or replace until one word is the other (Levenshtein).
+std::size_t letters_apart(std::string_view one, std::string_view other) {
+  std::vector<std::size_t> row(other.size() + 1);
+  std::iota(row.begin(), row.end(), 0);
+  for (std::size_t i = 0; i < one.size(); ++i) {
+    std::size_t diagonal = std::exchange(row[0], i + 1);
+    for (std::size_t j = 0; j < other.size(); ++j) {
+      const std::size_t replaced = diagonal + (one[i] == other[j] ? 0 : 1);
+      diagonal = std::exchange(row[j + 1], std::min({replaced, row[j] + 1, row[j + 1] + 1}));
+    }
+  }
+  return row.back();
+}
+
+/// " (did you mean 'budget'?)" where a name is at most two letters away, and fewer than half.
+std::string nearest_of(std::vector<std::string> names, const std::string& word) {
+  const auto apart = [&](const std::string& name) { return letters_apart(name, word); };
+  const auto nearest = std::ranges::min_element(names, {}, apart);
+  if (nearest == names.end() || apart(*nearest) > 2 || 2 * apart(*nearest) >= word.size())
+    return "";
+  return fmt::format(" (did you mean '{}'?)", *nearest);
+}
+
+std::vector<std::string> names_of_options(const CLI::App* command) {
+  std::vector<std::string> names;
+  for (; command != nullptr; command = command->get_parent())
+    for (const CLI::Option* option : command->get_options())
+      for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
+  return names;
+}
+
+std::vector<std::string> names_of_commands(const CLI::App& app) {
+  std::vector<std::string> names;
+  for (const CLI::App* command : app.get_subcommands({}))
+    if (is_public(*command)) names.push_back(command->get_name());
+  return names;
+}
+
 /// Message for a word that the command does not take.
-std::string unknown_word(const std::string& command, const std::string& word,
-                         const std::string& help) {
+std::string unknown_word(const Recognised& at, const std::string& word, const std::string& help) {
+  const std::string& command = at.name;
   if (is_option(word))
-    return fmt::format("{} no option '{}'; {} lists them",
-                       command.empty() ? "there is" : command + " has", word, help);
+    return fmt::format("{} no option '{}'{}; {} lists them",
+                       command.empty() ? "there is" : command + " has", word,
+                       nearest_of(names_of_options(at.app), word.substr(0, word.find('='))), help);
   if (command.empty() || command == "db")
-    return fmt::format("there is no command '{}'; {} lists them",
-                       command.empty() ? word : command + " " + word, help);
+    return fmt::format("there is no command '{}'{}; {} lists them",
+                       command.empty() ? word : command + " " + word,
+                       nearest_of(names_of_commands(*at.app), word), help);
   return fmt::format("{} takes no argument '{}'; {} shows what it takes", command, word, help);
 }
 
@@ -74,7 +119,7 @@ std::string usage_message(const CLI::App& app, const CLI::ParseError& error) {
   // CLI11 reports missing arguments before unknown words.
   if (const std::vector<std::string> unknown = app.remaining(true);
       !unknown.empty() && (required || dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr))
-    return unknown_word(command, unknown.front(), help);
+    return unknown_word(found, unknown.front(), help);
   if (required && (command.empty() || command == "db"))
     return fmt::format("a command is missing{}; {} lists them", command.empty() ? "" : " after db",
                        help);

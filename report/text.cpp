@@ -136,7 +136,7 @@ void write_problems(fmt::memory_buffer& out, const DeviceReport& device, std::si
   fmt::format_to(to, "  vs host: its BLAS on all threads, as predicted from its calibration\n");
   if (counted)
     fmt::format_to(to,
-                   "  *: with bytes that the driver counted; `rooftile report --problem m,n,k`\n");
+                   "  *: with bytes that the driver counted; `rooftile report --problem MxNxK`\n");
 }
 
 void write_elsewhere(fmt::memory_buffer& out, const DeviceReport& device, std::size_t terminal) {

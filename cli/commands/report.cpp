@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 
 #include "cli/command.h"
@@ -25,6 +26,23 @@ struct ReportArguments {
   std::array<std::int64_t, 3> sizes = {};  // m, n, k
   ProblemOptions of_class;
 };
+
+/// Reads "512x512x512", as tables show a problem, or "512,512,512".
+std::array<std::int64_t, 3> sizes_of(std::string text) {
+  std::ranges::replace(text, ',', 'x');
+  std::array<std::int64_t, 3> sizes = {};
+  const std::vector<std::string> words = CLI::detail::split(text, 'x');
+  const CLI::Validator number = whole_number(1, std::int64_t{1} << 40);
+  if (words.size() != sizes.size())
+    throw CLI::ValidationError("--problem", fmt::format("'{}' is not MxNxK", text));
+  for (std::size_t i = 0; i < sizes.size(); ++i) {
+    std::string word = words[i];
+    if (const std::string wrong = number(word); !wrong.empty())
+      throw CLI::ValidationError("--problem", wrong);
+    sizes[i] = std::stoll(word);
+  }
+  return sizes;
+}
 
 Report selected(const Store& store, const Globals& globals) {
   selected_records(globals, store);  // Throws when --device selects none of the devices.
@@ -96,7 +114,7 @@ void add_report(CLI::App& app, const Globals& globals, Action& action) {
   command->footer(
       "Examples:\n  rooftile report\n  rooftile report --calibration\n"
       "  rooftile report --html report.html\n"
-      "  rooftile report --problem 512,512,512\n  rooftile report --compare other.db --json");
+      "  rooftile report --problem 512x512x512\n  rooftile report --compare other.db --json");
   static ReportArguments arguments;
   CLI::Option* json = command->add_flag("--json", arguments.json,
                                         "Print JSON; docs/report.schema.json describes it");
@@ -104,12 +122,10 @@ void add_report(CLI::App& app, const Globals& globals, Action& action) {
                                "Write a page with charts, which needs no network, to this file");
   CLI::Option* problem =
       command
-          ->add_option(
-              "--problem", arguments.sizes,
+          ->add_option_function<std::string>(
+              "--problem", [](const std::string& text) { arguments.sizes = sizes_of(text); },
               "Explain the tuned problem of these sizes; --type, --trans-a, ... narrow it down")
-          ->type_name("M,N,K")
-          ->delimiter(',')
-          ->check(whole_number(1, std::int64_t{1} << 40));
+          ->type_name("MxNxK");
   CLI::Option* compare =
       add_file(*command, "--compare", arguments.compare,
                "Compare the measurements and problems of this other database with those of the "

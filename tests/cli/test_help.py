@@ -45,6 +45,11 @@ def test_help_tells_what_an_option_takes_needs_and_rules_out(rooftile):
     assert "not with --json, --problem, --compare" in text
 
 
+@pytest.mark.parametrize("command", [[], ["tune"], ["db", "import"]])
+def test_help_is_a_command_too(rooftile, command):
+    assert rooftile.run("help", *command).stdout == rooftile.run(*command, "--help").stdout
+
+
 def test_help_of_run_shows_where_the_program_is_given(rooftile):
     assert "Usage: rooftile run [option...] -- PROGRAM [ARGUMENT...]\n" in rooftile.run("run", "--help").stdout
 
@@ -56,7 +61,14 @@ def test_version_is_the_librarys(rooftile):
 @pytest.mark.parametrize("arguments, says", [
     ([], "command is missing"),
     (["frobnicate"], "frobnicate"),
-    (["tune", "--no-such-option"], "--no-such-option"),
+    (["tune", "--no-such-option"], r"--no-such-option'; "),
+    (["tune", "--budgt", "3s"], r"no option '--budgt' \(did you mean '--budget'\?\)"),
+    (["emit", "--tile-m=64"], r"no option '--tile-m=64' \(did you mean '--tile_m'\?\)"),
+    (["calibarte"], r"no command 'calibarte' \(did you mean 'calibrate'\?\)"),
+    (["db", "chek"], r"did you mean 'check'\?"),
+    (["worke"], "no command 'worke'; "),
+    (["x"], "no command 'x'; "),
+    (["help", "frobnicate"], "no command 'frobnicate'; "),
     (["tune", "--budget", "soon"], "'soon'.*60s"),
     (["tune", "--trans-b"], "--m, --n and --k"),
     (["tune", "--batch", "3"], "--m, --n and --k"),

@@ -56,6 +56,22 @@ def test_a_grouped_problem_is_as_documented(rooftile):
     validate(page_data(rooftile.folder / "report.html"), "page")
 
 
+def test_problems_that_were_only_measured_elsewhere_are_as_documented(rooftile):
+    other = rooftile.folder / "other.db"
+    rooftile.simulate("--problems", 0)
+    rooftile.simulate("--problems", 2, database=other)
+    there = json.loads(rooftile.run("--db", other, "report", "--json").stdout)["devices"][0]["problems"]
+    rooftile.run("db", "import", other)
+    [device] = validate(rooftile.run("report", "--json").stdout, "report")["devices"]
+    assert device["problems"] == []
+    assert [x["problem"].split()[0] for x in device["elsewhere"]] == [f"{x['m']}x{x['n']}x{x['k']}" for x in there]
+    with contextlib.closing(sqlite3.connect(other)) as database:
+        measured = database.execute("SELECT min(kernel_ns + pack_ns), count(DISTINCT candidate_id) FROM samples "
+                                    "WHERE status = 'measured' GROUP BY problem_id ORDER BY problem_id").fetchall()
+    assert [(x["kernel_ns"] + x["pack_ns"], x["tried"]) for x in device["elsewhere"]] == measured
+    assert device["elsewhere"][0]["kernel"] in rooftile.run("report").stdout
+
+
 def shortened(value):
     """Returns the same document with only the first entry of each list, because all entries have the same form."""
     if isinstance(value, dict):
@@ -97,7 +113,7 @@ def test_problem_is_explained(rooftile):
     assert re.search(r"^65x129x47 nn on Simulated GPU", text) and "limiter: " in text
     explained = validate(rooftile.run("report", "--problem", "65,129,47", "--json").stdout, "problem_report")
     assert explained["devices"][0]["problem"]["k"] == 47
-    assert "139x235x169 nt" in rooftile.run("report", "--problem", "139,235,169", "--trans-b").stdout
+    assert "139x235x169 nt" in rooftile.run("report", "--problem", "139x235x169", "--trans-b").stdout
 
 
 def test_counters_are_shown_where_there_are_any(rooftile):
@@ -178,6 +194,8 @@ def test_databases_are_compared(rooftile):
 
 @pytest.mark.parametrize("arguments, code, says", [
     (["--problem", "65,129"], 2, "--problem"),
+    (["--problem", "65x129x47x1"], 2, "--problem.*is not MxNxK"),
+    (["--problem", "65xx129"], 2, "--problem.*'' is not a whole number"),
     (["--problem", "65,129,0"], 2, "--problem"),
     (["--problem", "65,129,many"], 2, "--problem"),
     (["--problem", "1,2,3"], 1, "1x2x3 nn is not tuned.*65x129x47 nn.*rooftile tune --m 1"),
