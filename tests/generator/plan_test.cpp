@@ -185,6 +185,38 @@ TEST(Plan, SizesTheWorkspaceInWholePanels) {
   EXPECT_THAT(plan.gemms[0].groups, testing::ElementsAre(2, 2, 1));
 }
 
+TEST(Plan, PacksTheExpertsInStepsThatABindingHolds) {
+  Problem p = packed_problem(40, 65, 9);
+  p.grouping = {.experts = 7, .groups = 7};
+  p.stride_b = 9 * 65 + 3;
+  Placement at = own_buffers(p);
+  at.offset_b = 8;
+  const Variant v = with(register_point(), "packed_b", "yes");
+  const auto packs_with = [&](std::int64_t panels) {
+    DeviceLimits limits = lavapipe_limits();
+    const std::int64_t panel =
+        plan_grouped(v, limits, p, at, 7, kUnbounded).packs.back().push_constants.panel_stride;
+    // One word less than that many panels and one more.
+    limits.max_storage_buffer_range_bytes =
+        static_cast<std::uint64_t>((panels + 1) * panel - 1) * 4;
+    std::vector<PackStep> packs = plan_grouped(v, limits, p, at, 7, kUnbounded).packs;
+    std::int64_t expert = 0;
+    for (const PackStep& step : packs) {
+      EXPECT_EQ(step.push_constants.base, 8 + expert * p.stride_b);
+      EXPECT_EQ(step.first_word, expert * panel);
+      EXPECT_EQ(step.words, packs.size() == 1 ? 0 : step.groups[2] * panel);
+      EXPECT_LE(step.words * 4, static_cast<std::int64_t>(limits.max_storage_buffer_range_bytes));
+      expert += step.groups[2];
+    }
+    EXPECT_EQ(expert, 7);
+    return packs.size();
+  };
+  EXPECT_EQ(packs_with(7), 1u);
+  EXPECT_EQ(packs_with(6), 2u);
+  EXPECT_EQ(packs_with(2), 4u);
+  EXPECT_EQ(packs_with(1), 7u);
+}
+
 TEST(Plan, SkipsReadsOfAAndBWhenAlphaOrKIsZero) {
   Problem p = packed_problem(17, 65, 9);
   p.alpha = 0.0f;
