@@ -13,7 +13,7 @@
 #include "core/numbers/statistics.h"
 #include "generator/compile.h"
 #include "generator/emit.h"
-#include "generator/priors/untuned_kernel.h"
+#include "generator/priors/default_kernel.h"
 #include "runtime/kernel/kernel.h"
 #include "runtime/kernel/staging.h"
 #include "tuner/worker/panels.h"
@@ -118,7 +118,7 @@ Summary over(const std::vector<double>& ns, const std::vector<double>& reference
 
 /// Returns the kernel that is timed for a format: the first of an untuned device.
 Variant first_kernel(const DeviceProfile& device, const Problem& p) {
-  const std::vector<Prior> known = untuned_kernels(device, device.limits, p, own_buffers(p));
+  const std::vector<Prior> known = default_kernels(device, device.limits, p, own_buffers(p));
   if (known.empty()) fail(ErrorCode::kUnsupported, "no kernel is known for {}", to_string(p.types));
   return known.front().variant;
 }

@@ -19,7 +19,7 @@
 #include "core/compiler_facts.h"
 #include "core/error.h"
 #include "db/store.h"
-#include "generator/priors/untuned_kernel.h"
+#include "generator/priors/default_kernel.h"
 #include "generator/rules.h"
 #include "runtime/device/device.h"
 #include "runtime/kernel/staging.h"
@@ -190,7 +190,7 @@ std::vector<Experiment> kernels_of(const Problem& p, const DeviceProfile& device
   std::vector<Variant> all;
   for (const std::string& text : setting.kernels) all.push_back(parse_variant(text));
   const Problem staged = staged_problem(p);
-  const auto known = untuned_kernels(device, device.limits, staged, own_buffers(staged));
+  const auto known = default_kernels(device, device.limits, staged, own_buffers(staged));
   for (std::size_t i = 0; i < std::min(setting.priors, known.size()); ++i)
     if (std::ranges::find(all, known[i].variant) == all.end()) all.push_back(known[i].variant);
   if (all.size() < 2)

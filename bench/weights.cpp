@@ -14,7 +14,7 @@
 #include "bench/contests/program.h"
 #include "core/error.h"
 #include "core/numbers/statistics.h"
-#include "generator/priors/untuned_kernel.h"
+#include "generator/priors/default_kernel.h"
 #include "runtime/device/device.h"
 #include "runtime/kernel/staging.h"
 #include "runtime/verify/random_operand.h"
@@ -89,7 +89,7 @@ std::vector<Contestant> contestants(const DeviceProfile& device, const Setting& 
   std::vector<Contestant> all;
   for (const std::string& type : types) {
     const Problem p = setting.problem(type);
-    const std::vector<Prior> known = untuned_kernels(device, device.limits, p, own_buffers(p));
+    const std::vector<Prior> known = default_kernels(device, device.limits, p, own_buffers(p));
     for (std::size_t i = 0; i < std::min(known.size(), setting.priors); ++i)
       all.push_back({.type = type, .problem = p, .kernel = known[i].variant});
     if (!setting.ggml.empty()) all.push_back(in_ggml(setting.ggml, type, p));

@@ -6,7 +6,7 @@
 
 #include "core/error.h"
 #include "db/store.h"
-#include "generator/priors/untuned_kernel.h"
+#include "generator/priors/default_kernel.h"
 #include "generator/rules.h"
 #include "generator/space.h"
 #include "generator/version.h"
@@ -91,7 +91,7 @@ std::vector<KernelToInspect> first_kernels(const DeviceProfile& device, const Pr
       add_once(kernels, {v, signature_of(problem), std::move(origin)});
   };
   const std::vector<Prior> untuned =
-      untuned_kernels(device, device.limits, problem, own_buffers(problem));
+      default_kernels(device, device.limits, problem, own_buffers(problem));
   for (const Prior& kernel : untuned)
     add(kernel.variant, (kernels.empty() ? "untuned: " : "then: ") + kernel.source);
   if (const GpuGeneration* gpu = gpu_generation(device); gpu != nullptr) {
@@ -119,7 +119,7 @@ void add_first_of_portfolio(std::vector<KernelToInspect>& kernels, const DeviceP
   const GpuGeneration* const gpu = gpu_generation(device);
   for (const Kind& kind : kKinds) {
     const Problem p = problem_of(kind, options);
-    add(untuned_kernel(device, p), fmt::format("{}: default kernel", kind.name));
+    add(default_kernel(device, p), fmt::format("{}: default kernel", kind.name));
     for (const Prior& prior : priors_for(device, p))
       add(prior.variant, fmt::format("{}: prior: {}", kind.name, prior.source));
     if (gpu == nullptr) continue;
@@ -213,9 +213,9 @@ std::vector<KernelToInspect> prior_kernels(const DeviceProfile& device,
   return kernels;
 }
 
-std::vector<KernelToInspect> default_kernels(const DeviceProfile& device,
-                                             const ProblemOptions& problem,
-                                             const std::string& types) {
+std::vector<KernelToInspect> family_default_kernels(const DeviceProfile& device,
+                                                    const ProblemOptions& problem,
+                                                    const std::string& types) {
   std::vector<KernelToInspect> kernels;
   for (const ProblemOptions& options : of_types(problem, types)) {
     const Signature signature = signature_of(options.problem());
@@ -224,7 +224,7 @@ std::vector<KernelToInspect> default_kernels(const DeviceProfile& device,
     };
     for (const Kind& kind : kKinds) {
       const Problem p = problem_of(kind, options);
-      const std::vector<Prior> untuned = untuned_kernels(device, device.limits, p, own_buffers(p));
+      const std::vector<Prior> untuned = default_kernels(device, device.limits, p, own_buffers(p));
       if (!untuned.empty())
         add_once(kernels, {untuned.front().variant, signature,
                            fmt::format("untuned, {}: {}", kind.name, untuned.front().source)});

@@ -37,9 +37,9 @@ std::vector<KernelToInspect> ranked_kernels(const DeviceProfile& device, const G
 std::vector<KernelToInspect> prior_kernels(const DeviceProfile& device,
                                            const ProblemOptions& problem, const std::string& types);
 /// For each family the kernel that is taken where no parameters are given.
-std::vector<KernelToInspect> default_kernels(const DeviceProfile& device,
-                                             const ProblemOptions& problem,
-                                             const std::string& types);
+std::vector<KernelToInspect> family_default_kernels(const DeviceProfile& device,
+                                                    const ProblemOptions& problem,
+                                                    const std::string& types);
 /// The kernels of the portfolios that this device has in the database, its own and those of other
 /// machines, or only those with these types. Where it has none: those with which the tuner begins
 /// one on a device like this without any history.

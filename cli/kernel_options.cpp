@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "core/error.h"
-#include "generator/priors/untuned_kernel.h"
+#include "generator/priors/default_kernel.h"
 #include "generator/rules.h"
 #include "generator/signature.h"
 #include "generator/space.h"
@@ -58,7 +58,7 @@ CompletedVariant chosen_kernel(const DeviceProfile& device, const ProblemOptions
     ProblemOptions sizes = problem;
     if (sizes.m == 0) sizes.m = sizes.n = sizes.k = kLarge;
     const Problem p = sizes.problem();
-    for (const Prior& kernel : untuned_kernels(device, device.limits, p, own_buffers(p)))
+    for (const Prior& kernel : default_kernels(device, device.limits, p, own_buffers(p)))
       if (const Variant v = with_settings(kernel.variant, settings); !illegal(v)) return {v, {}};
   }
   return complete(with_settings({}, settings).family, settings, device.limits,

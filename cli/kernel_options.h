@@ -27,7 +27,7 @@ struct KernelOptions {
 Legality legality_for(const DeviceLimits& limits, const ProblemOptions& sizes);
 
 /// The kernel with these settings: of their family, or else the one that an untuned device gets for
-/// the problem (generator/priors/untuned_kernel.h; a large one where no sizes are given). `reason`
+/// the problem (generator/priors/default_kernel.h; a large one where no sizes are given). `reason`
 /// says why none with these settings is legal. Throws kInvalidArgument for unknown names and
 /// values.
 CompletedVariant chosen_kernel(const DeviceProfile& device, const ProblemOptions& problem,

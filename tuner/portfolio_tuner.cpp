@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "core/clock.h"
-#include "generator/priors/untuned_kernel.h"
+#include "generator/priors/default_kernel.h"
 #include "generator/space.h"
 #include "runtime/kernel/staging.h"
 #include "runtime/model/roofline.h"
@@ -156,7 +156,7 @@ void ClassPortfolio::collect() {
     if (kernel.kernel_ns > 0)
       best_gflops_ = std::max(best_gflops_, flops(kernel.problem) / kernel.kernel_ns);
   }
-  for (const Problem& p : tuned_) add(untuned_kernel(context_.device, staged_problem(p)));
+  for (const Problem& p : tuned_) add(default_kernel(context_.device, staged_problem(p)));
   for (const RankedKernel& winner : winners)
     if (winner.kernel.rank == 0 && winner.kernel.problem.types == signature_.types)
       add(winner.kernel.candidate.variant);

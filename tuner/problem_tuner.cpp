@@ -237,7 +237,7 @@ std::vector<WinnerRecord> ProblemTuner::certified_list(double end_s, std::size_t
   std::vector<const Candidate*> list =
       ranked_candidates(*search_,
                         {.most = most,
-                         .default_variant = search_->candidates()[default_candidate()].variant,
+                         .default_kernel = search_->candidates()[default_candidate()].variant,
                          .others = most > 1},
                         [&](const Variant& v) {
                           const double seconds = certificate_s(*search_, costs_, v);

@@ -24,7 +24,7 @@ std::vector<const Candidate*> ranked_candidates(
       break;
     }
   }
-  for (const Variant& variant : {options.default_variant, fallback_variant()}) {
+  for (const Variant& variant : {options.default_kernel, fallback_variant()}) {
     const Candidate* candidate = search.find(variant);
     if (candidate == nullptr || candidate->samples_ns.empty()) continue;
     if (std::ranges::find(list, candidate) != list.end()) continue;

@@ -10,8 +10,8 @@
 namespace rooftile {
 
 struct RankedCandidatesOptions {
-  std::size_t most = 3;     ///< Kernels besides those below.
-  Variant default_variant;  ///< The problem's default kernel.
+  std::size_t most = 3;    ///< Kernels besides those below.
+  Variant default_kernel;  ///< The problem's default kernel.
   /// Also the best kernel for an operand that is packed before, the default, and the fallback.
   bool others = true;
 };

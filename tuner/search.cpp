@@ -12,7 +12,7 @@
 #include "core/hash.h"
 #include "generator/compiler_work.h"
 #include "generator/packed_format.h"
-#include "generator/priors/untuned_kernel.h"
+#include "generator/priors/default_kernel.h"
 #include "generator/rules.h"
 #include "generator/space.h"
 #include "runtime/kernel/staging.h"
@@ -100,7 +100,7 @@ void Search::collect_candidates() {
     if (legal(variant) && !index_of(variant)) candidates_.push_back({.variant = variant});
   };
   if (fastest) add(*fastest);
-  add(untuned_kernel(context_.device, staged));
+  add(default_kernel(context_.device, staged));
   add(fallback_variant());
   for (const Prior& prior : priors_) add(prior.variant);
   for (const RankedKernel& winner : context_.store.winners(device_row_))
@@ -151,7 +151,7 @@ const Candidate* Search::find(const Variant& variant) const {
 }
 
 std::size_t Search::default_candidate() const {
-  if (const auto index = index_of(untuned_kernel(context_.device, staged_problem(problem_))))
+  if (const auto index = index_of(default_kernel(context_.device, staged_problem(problem_))))
     return *index;
   return model_choice();
 }

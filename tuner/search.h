@@ -68,7 +68,7 @@ class Search {
   const Candidate* find(const Variant& variant) const;
 
   /// The kernel that a program takes for this problem before anything is tuned: the default kernel
-  /// (generator/priors/untuned_kernel.h), or the fastest by the analytical model where that kernel
+  /// (generator/priors/default_kernel.h), or the fastest by the analytical model where that kernel
   /// is no candidate.
   std::size_t default_candidate() const;
   std::size_t model_choice() const;  ///< The fastest by the analytical model.

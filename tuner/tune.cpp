@@ -5,7 +5,7 @@
 #include <span>
 
 #include "core/error.h"
-#include "generator/priors/untuned_kernel.h"
+#include "generator/priors/default_kernel.h"
 #include "generator/rules.h"
 #include "generator/space.h"
 #include "generator/version.h"
@@ -50,7 +50,7 @@ std::optional<ReferenceKernel> reference_kernel(const DeviceProfile& device,
   const double side = std::cbrt(kReferenceNs * rates.fma_gflops / 2);
   const auto size = static_cast<std::int64_t>(std::clamp(side, 64.0, 2048.0)) / 64 * 64;
   const Problem cube = packed_problem(size, size, size);
-  const ReferenceKernel reference = {untuned_kernel(device, cube), cube};
+  const ReferenceKernel reference = {default_kernel(device, cube), cube};
   const Problem staged = staged_problem(reference.problem);
   if (illegal_reason(reference.variant, device.limits, staged, own_buffers(staged)))
     return std::nullopt;

@@ -17,7 +17,7 @@
 #include "core/error.h"
 #include "db/store.h"
 #include "generator/emit.h"
-#include "generator/priors/untuned_kernel.h"
+#include "generator/priors/default_kernel.h"
 #include "generator/space.h"
 #include "generator/version.h"
 #include "runtime/dispatch/context.h"
@@ -300,7 +300,7 @@ std::vector<Competitor> Contest::Impl::contestants(const Problem& p) {
   for (const auto& library : baselines) all.push_back(baseline(*library, p));
   for (const Types& types : setting.against) add_other_types(retyped(p, types), all);
   if (!setting.kernels.empty()) add_further_kernels(p, all);
-  add_device("default", p, untuned_kernel(profile, staged_problem(p)), all);
+  add_device("default", p, default_kernel(profile, staged_problem(p)), all);
   add_device("naive", p, fallback_variant(), all);
   return all;
 }

@@ -50,7 +50,7 @@ std::vector<KernelToInspect> chosen_kernels(const DeviceProfile& device, const G
   if (arguments.space) return kernels_of_space(device, problem, arguments.kernel.settings(), most);
   if (arguments.priors) return prior_kernels(device, problem, types);
   if (arguments.portfolio) return portfolio_kernels(device, globals, problem, types);
-  if (arguments.defaults) return default_kernels(device, problem, types);
+  if (arguments.defaults) return family_default_kernels(device, problem, types);
   return {one_kernel(device, problem, arguments.kernel.settings())};
 }
 

@@ -68,7 +68,7 @@ class Pipeline {
   Pipeline(Pipeline&&) noexcept;
   Pipeline& operator=(Pipeline&&) noexcept;
   const ShaderInterface& interface() const;
-  /// What the driver's compiler tells about the pipeline; empty unless the device was opened for it
+  /// The driver compiler's statistics of the pipeline; empty unless the device was opened for it
   /// and has VK_KHR_pipeline_executable_properties.
   std::vector<CompiledExecutable> executables() const;
   struct Impl;

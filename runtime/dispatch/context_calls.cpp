@@ -132,7 +132,7 @@ DecisionCache::Entry& Context::Impl::decision_of(const Problem& p, Devices of_ca
 CachedDecision Context::Impl::decide_new(const Problem& p, Devices of_call) {
   const Choice choice =
       choose(question(p, {}, {}), data.model, [this](Call& call) { ask_device(call); });
-  if (choice.veto_name == Veto::kDeviceGone) device->say_gone();
+  if (choice.veto_name == Veto::kDeviceGone) device->warn_gone();
   request_kernel(p, choice);
   const double margin_ns = choice.best_host_ns - choice.device_ns;
   if (log != nullptr) say_decision(p, decide(p, {}));
@@ -204,7 +204,7 @@ Outcome Context::Impl::run_decided(const GemmCall& call, DecisionCache::Entry& e
 }
 
 void Context::Impl::device_failed(DeviceTier& on, const Problem& p, const Error& error) {
-  on.say(error);
+  on.warn(error);
   if (on.veto(p).name != Veto::kNone) owner.store(next_owner());
 }
 

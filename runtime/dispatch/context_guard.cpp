@@ -108,7 +108,7 @@ Outcome Context::Impl::gemm_with_guard(const GemmCall& call, const Guard& guard,
   };
   if (needs_float64(guard)) return on_host(Tier::kHost64, Reason::kPrecision);
   const Decision decision = decide(call, guard);
-  if (decision.veto_name == Veto::kDeviceGone) device->say_gone();
+  if (decision.veto_name == Veto::kDeviceGone) device->warn_gone();
   const bool high = precision_of(guard) == Precision::kHigh;
   // Where the precision decides, the answer's line says so, and this one names another tier.
   if (log != nullptr && !forced && (decision.tier == Tier::kDevice || !high))

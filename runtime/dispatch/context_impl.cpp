@@ -119,7 +119,7 @@ void Context::Impl::ask_device(Call& question) const {
     question.device_veto = data.note;
     question.device_veto_name = Veto::kNotTuned;
   } else if (ask_means(question); question.device_veto.empty()) {
-    question.kernel_footprint_bytes =
+    question.max_binding_bytes =
         static_cast<double>(device->profile().limits.max_storage_buffer_range_bytes);
     DeviceTier::Refusal refusal = device->veto(p);
     if (refusal.name != Veto::kDoesNotFit || !ask_for_parts(question)) {
@@ -138,8 +138,8 @@ bool Context::Impl::ask_for_parts(Call& question) const {
                          question.c != Residency::kHost;
   if (on_device) return false;  // Operands that do not fit cannot reside on the device.
   const std::vector<GemmCall> parts = slices_of({.problem = question.problem});
-  const OperandSlotList places = {.c_is_checked = question.c_is_checked,
-                                  .kernel_footprint_bytes = question.kernel_footprint_bytes};
+  const OperandPlaces places = {.c_is_checked = question.c_is_checked,
+                                .max_binding_bytes = question.max_binding_bytes};
   for (const GemmCall& part : parts) {
     question.slices += 1;
     question.slice_transfers =

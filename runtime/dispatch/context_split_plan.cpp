@@ -105,8 +105,7 @@ Decision Context::Impl::decide_on(const DeviceTier& on, const DispatchModel& mod
     refusal = {Veto::kNoKernel, "no kernel is tuned for it"};
   call.device_veto = std::move(refusal.reason);
   call.device_veto_name = refusal.name;
-  call.kernel_footprint_bytes =
-      static_cast<double>(on.profile().limits.max_storage_buffer_range_bytes);
+  call.max_binding_bytes = static_cast<double>(on.profile().limits.max_storage_buffer_range_bytes);
   call.pass_ns = route.pass_ns;
   if (route.means == Means::kHostPass) call.before_pass = route.problem;
   call.pass_over = route.pass_over;

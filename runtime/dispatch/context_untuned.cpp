@@ -122,7 +122,7 @@ void Context::Impl::request_kernel(const Problem& p, const Choice& choice) const
   if (means != Means::kNone && means != Means::kHostPass) return;
   if (device->veto(p).name != Veto::kNone) return;  // the device is gone, or the parent's
   Call with_kernel = question(p, {}, {});
-  with_kernel.kernel_footprint_bytes =
+  with_kernel.max_binding_bytes =
       static_cast<double>(device->profile().limits.max_storage_buffer_range_bytes);
   if (choose(with_kernel, data.model).tier == Tier::kDevice) device->request_kernel(p);
 }

@@ -63,9 +63,9 @@ struct DeviceKernels::Impl {
   std::shared_ptr<const Kernel> kernel(const CandidateRecord& candidate, const Signature& signature,
                                        const Bound& bound);
   // The caller holds the mutex.
-  bool found_gone(const Error& error);
-  bool passed_over(const CandidateRecord& candidate, const Error& error);
-  void say(const Error* error) noexcept;
+  bool is_gone_after(const Error& error);
+  bool reject_after(const CandidateRecord& candidate, const Error& error);
+  void warn(const Error* error) noexcept;
   void compile_first(std::span<const RankedChoice> choices, const Signature& signature,
                      const Bound& bound) noexcept;
 
@@ -198,7 +198,7 @@ std::shared_ptr<const Kernel> DeviceKernels::Impl::kernel(const CandidateRecord&
     return compiled;
   } catch (const Error& error) {
     over(State::kNew);
-    passed_over(candidate, error);
+    reject_after(candidate, error);
     throw;
   } catch (...) {
     over(State::kNew);
@@ -276,10 +276,10 @@ DeviceKernels::Lease::~Lease() {
   of_->changed.notify_all();
 }
 
-bool DeviceKernels::Impl::found_gone(const Error& error) {
+bool DeviceKernels::Impl::is_gone_after(const Error& error) {
   // Running out of memory does not explain why the device is lost.
-  const bool tells = error.code() != ErrorCode::kOutOfMemory;
-  if (!gone && tells && device != nullptr && device->lost()) {
+  const bool may_be_lost = error.code() != ErrorCode::kOutOfMemory;
+  if (!gone && may_be_lost && device != nullptr && device->lost()) {
     gone = true;
     last_failure = fmt::format("the device {} was lost: {}", profile.name, error.what());
     changed.notify_all();
@@ -287,17 +287,17 @@ bool DeviceKernels::Impl::found_gone(const Error& error) {
   return gone;
 }
 
-bool DeviceKernels::Impl::passed_over(const CandidateRecord& candidate, const Error& error) {
+bool DeviceKernels::Impl::reject_after(const CandidateRecord& candidate, const Error& error) {
   changed.notify_all();
-  if (found_gone(error)) return false;
+  if (is_gone_after(error)) return false;
   last_failure = error.what();
   // The next kernel would need as much memory, or meet the same lost device.
-  if (!cache->fails(*device, candidate, error)) return false;
+  if (!cache->reject_after(*device, candidate, error)) return false;
   slots[candidate.hash] = {};
   return true;
 }
 
-void DeviceKernels::Impl::say(const Error* error) noexcept try {
+void DeviceKernels::Impl::warn(const Error* error) noexcept try {
   if (forked() || forked_after_use()) return;
   if (!Background::wait_at_exit()) return;  // The process is ending and opens nothing any more.
   const std::lock_guard lock(mutex);
@@ -318,7 +318,7 @@ void DeviceKernels::Impl::compile_first(std::span<const RankedChoice> choices,
     try {
       return kernel(*choice.candidate, signature, bound) != nullptr;
     } catch (const Error& error) {  // The failure is recorded; the next kernel may work.
-      say(&error);
+      warn(&error);
     } catch (const std::exception&) {
     }
     return false;
@@ -390,14 +390,14 @@ DeviceKernels::Next DeviceKernels::wait_for_next(std::span<const RankedChoice> c
   return next;
 }
 
-bool DeviceKernels::found_gone(const Error& error) {
+bool DeviceKernels::is_gone_after(const Error& error) {
   const std::lock_guard lock(impl_->mutex);
-  return impl_->found_gone(error);
+  return impl_->is_gone_after(error);
 }
 
-bool DeviceKernels::passed_over(const CandidateRecord& candidate, const Error& error) {
+bool DeviceKernels::reject_after(const CandidateRecord& candidate, const Error& error) {
   const std::lock_guard lock(impl_->mutex);
-  return impl_->passed_over(candidate, error);
+  return impl_->reject_after(candidate, error);
 }
 
 bool DeviceKernels::any_failed() const { return impl_->cache->any_failed(); }
@@ -409,9 +409,9 @@ bool DeviceKernels::all_failed(std::span<const RankedChoice> choices) const {
   });
 }
 
-void DeviceKernels::say_gone() noexcept { impl_->say(nullptr); }
+void DeviceKernels::warn_gone() noexcept { impl_->warn(nullptr); }
 
-void DeviceKernels::say(const Error& error) noexcept { impl_->say(&error); }
+void DeviceKernels::warn(const Error& error) noexcept { impl_->warn(&error); }
 
 bool DeviceKernels::opened() const {
   if (impl_->forked()) return false;

@@ -55,7 +55,7 @@ class DeviceKernels {
   /// outlive this object.
   bool ready(std::span<const RankedChoice> choices, const Signature& signature, const Bound& bound);
 
-  /// Lease on the fallback kernel that serves a call while the best kernel compiles in the
+  /// Lease on the quick kernel that serves a call while the best kernel compiles in the
   /// background: nothing is compiled on the device's queue until the lease ends. Must not outlive
   /// this object.
   class Lease {
@@ -86,19 +86,19 @@ class DeviceKernels {
 
   /// Returns whether the device is gone, possibly because of this error of work on it. No thread
   /// then waits for its kernels any more.
-  bool found_gone(const Error& error);
+  bool is_gone_after(const Error& error);
 
   /// Marks the kernel as unusable, unless the error is a lack of memory or a lost device
-  /// (KernelCache::fails). Returns false when no other kernel is worth trying.
-  bool passed_over(const CandidateRecord& candidate, const Error& error);
+  /// (KernelCache::reject_after). Returns false when no other kernel is worth trying.
+  bool reject_after(const CandidateRecord& candidate, const Error& error);
 
   bool any_failed() const;  ///< Takes no lock.
   bool all_failed(std::span<const RankedChoice> choices) const;
 
   /// Report on stderr, once each, that the host computes instead of the device: because the device
   /// is gone, or because it had no memory. Silent in a forked child, which never has a device.
-  void say_gone() noexcept;
-  void say(const Error& error) noexcept;
+  void warn_gone() noexcept;
+  void warn(const Error& error) noexcept;
 
   bool opened() const;
   std::string gone() const;  ///< Why the device is never tried again; "" when it may be.

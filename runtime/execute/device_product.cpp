@@ -43,9 +43,9 @@ struct Matrix {
 /// anywhere and are not imported.
 TransferPaths transfer_paths_of(const GemmCall& call, const SpotCheck* check,
                                 const DeviceProfile& profile, const DeviceRates& rates) {
-  const OperandSlotList places = {
+  const OperandPlaces places = {
       .c_is_checked = check != nullptr,
-      .kernel_footprint_bytes = static_cast<double>(profile.limits.max_storage_buffer_range_bytes)};
+      .max_binding_bytes = static_cast<double>(profile.limits.max_storage_buffer_range_bytes)};
   TransferPaths transfer_paths = transfers(call.problem, places, rates).transfer_paths;
   const bool reads = effective(call.problem).k > 0;
   if (call.a_array != nullptr || !reads) transfer_paths.a = TransferPath::kStaged;
@@ -375,7 +375,7 @@ void DeviceProduct::wait() {
   }
 }
 
-bool DeviceProduct::is_to_be_outlasted() const noexcept {
+bool DeviceProduct::must_wait_for_device() const noexcept {
   return impl_->imports() && impl_->submission.under_way();
 }
 

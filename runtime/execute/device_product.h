@@ -36,8 +36,8 @@ class DeviceProduct {
   /// outlive this object.
   DeviceProduct(const DeviceLink& link, std::shared_ptr<const Kernel> kernel, double expected_ns,
                 const GemmCall& call, const SpotCheck* check = nullptr);
-  /// Waits until the device no longer touches the operands. If is_to_be_outlasted(), that wait ends
-  /// when the driver reports completion, which may never happen.
+  /// Waits until the device no longer touches the operands. If must_wait_for_device(), that wait
+  /// ends when the driver reports completion, which may never happen.
   ~DeviceProduct();
   DeviceProduct(const DeviceProduct&) = delete;
   DeviceProduct& operator=(const DeviceProduct&) = delete;
@@ -53,7 +53,7 @@ class DeviceProduct {
   const GemmCall& call() const;
   /// Whether the device is using imported memory now: after a failure, when the device has been
   /// given up or is about to be.
-  bool is_to_be_outlasted() const noexcept;
+  bool must_wait_for_device() const noexcept;
 
  private:
   struct Impl;

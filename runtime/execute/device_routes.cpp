@@ -19,8 +19,8 @@ namespace rooftile {
 
 double DeviceTier::predicted_ns(const Problem& p, std::span<const RankedChoice> kernels) const {
   if (kernels.empty()) return std::numeric_limits<double>::infinity();
-  const OperandSlotList places = {.kernel_footprint_bytes = static_cast<double>(
-                                      profile_.limits.max_storage_buffer_range_bytes)};
+  const OperandPlaces places = {
+      .max_binding_bytes = static_cast<double>(profile_.limits.max_storage_buffer_range_bytes)};
   return transfers(p, places, rates_).ns() + kernels.front().expected_ns;
 }
 
@@ -61,7 +61,7 @@ DeviceTier::Route DeviceTier::route(const Problem& p) const {
   });
   if (!types) return own.kernels.empty() ? Route{.problem = p} : own;
   Route pass = {.means = Means::kHostPass, .problem = problem_before_pass(p, *types)};
-  pass.pass_over = passed_over(p, *types);
+  pass.pass_over = operands_of_pass(p, *types);
   if (host_gbps_ > 0) pass.pass_ns = host_pass_bytes(p, *types) / host_gbps_;
   if (own.kernels.empty()) return pass;
   // Of the same operands the kernel that needs no pass is the faster one.
@@ -76,7 +76,7 @@ DeviceTier::Route DeviceTier::route(const Problem& p) const {
 DeviceTier::Route DeviceTier::resident_route(const Problem& p) const {
   if (is_tuned(p)) return {.means = Means::kTuned, .problem = p};
   const DeviceLimits& limits = profile_.limits;
-  UntunedKernels kernels;
+  KernelsOfUntunedClass kernels;
   // No pass over C knows groups.
   if (!is_grouped(p))
     kernels.before_pass = ranked_before_device_pass(ranking_, p, own_buffers(p), limits);

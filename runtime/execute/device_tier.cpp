@@ -134,9 +134,9 @@ void DeviceTier::run(const RankedChoice& choice, std::shared_ptr<const Kernel> k
 }
 
 void DeviceTier::note(const Error& error, const DeviceProduct* product) {
-  if (!kernels_.found_gone(error)) return;
+  if (!kernels_.is_gone_after(error)) return;
   // The program may block from here on.
-  if (product != nullptr && product->is_to_be_outlasted()) kernels_.say_gone();
+  if (product != nullptr && product->must_wait_for_device()) kernels_.warn_gone();
 }
 
 // The call may be over when the function is called; only the addresses of its operands are used
@@ -198,7 +198,7 @@ DeviceTier::InTurn DeviceTier::gemm_in_turn(std::span<const GemmCall> calls, Whi
   const QuietFloats quiet;
   const Wait wait = what == WhileCompiling::kWait ? Wait::kBest : Wait::kNo;
   InTurn in_turn;
-  // The call that the device computes now, and the one behind it. Calls that fail are destroyed
+  // The call that the device computes now, and the next one. Calls that fail are destroyed
   // without the lock.
   std::unique_ptr<DeviceProduct> computed, next;
   const auto noting = [&](const auto& body) {
@@ -216,7 +216,7 @@ DeviceTier::InTurn DeviceTier::gemm_in_turn(std::span<const GemmCall> calls, Whi
     ++in_turn.done;
   };
   const auto went_with = [&](const Error& error) {
-    if (kernels_.found_gone(error) && !in_turn.gone) in_turn.gone = error;
+    if (kernels_.is_gone_after(error) && !in_turn.gone) in_turn.gone = error;
   };
   try {
     for (const GemmCall& call : calls) {
@@ -311,7 +311,7 @@ DeviceTier::Ran DeviceTier::run_first(const GemmCall& call, std::span<const Rank
       run(choice, kernel, call, check);
       return {.kernel = &choice.candidate->variant, .best = next.best};
     } catch (const SpotCheckFailed& error) {
-      if (error.wrong()) kernels_.passed_over(*choice.candidate, error);
+      if (error.wrong()) kernels_.reject_after(*choice.candidate, error);
       throw;
     } catch (const Error& error) {
       last = error;
@@ -319,7 +319,7 @@ DeviceTier::Ran DeviceTier::run_first(const GemmCall& call, std::span<const Rank
         break;  // The next kernel would refuse it too.
       // A kernel that refuses this call still serves others.
       const bool refuses = error.code() == ErrorCode::kUnsupported;
-      if (!refuses && !kernels_.passed_over(*choice.candidate, error)) break;
+      if (!refuses && !kernels_.reject_after(*choice.candidate, error)) break;
     }
   }
   if (last && last->code() == ErrorCode::kOutOfMemory) {

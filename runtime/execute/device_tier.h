@@ -64,7 +64,8 @@ class DeviceTier {
     Means means = Means::kNone;
     Problem problem = {};  // as the kernel gets it: with kHostPass the product before the pass
     double pass_ns = 0;    ///< Predicted, of the host or the device.
-    std::string_view pass_over = {};  ///< With kHostPass, the operands of the pass: passed_over().
+    std::string_view pass_over =
+        {};  ///< With kHostPass, the operands of the pass: operands_of_pass().
     /// With kCertified and kDevicePass, best first. Their times include a pass of the device.
     std::vector<RankedChoice> kernels = {};
   };
@@ -200,8 +201,8 @@ class DeviceTier {
   DeviceTierState state() const;
 
   /// Report on stderr, once each, why the host computes instead (DeviceKernels).
-  void say_gone() noexcept { kernels_.say_gone(); }
-  void say(const Error& error) noexcept { kernels_.say(error); }
+  void warn_gone() noexcept { kernels_.warn_gone(); }
+  void warn(const Error& error) noexcept { kernels_.warn(error); }
 
  private:
   /// Whether the class of a staged problem is tuned and has a kernel that is legal for its sizes.

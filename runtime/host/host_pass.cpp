@@ -44,7 +44,7 @@ Problem problem_before_pass(const Problem& p, const Types& types) {
   return plain;
 }
 
-std::string_view passed_over(const Problem& p, const Types& types) {
+std::string_view operands_of_pass(const Problem& p, const Types& types) {
   if (!reads_operands(p) || !widens_b(p, types)) return "c";
   return widens_a(p, types) ? "a, b and c" : "b and c";
 }

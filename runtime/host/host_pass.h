@@ -24,7 +24,7 @@ std::optional<Types> types_before_pass(const Problem& p,
 Problem problem_before_pass(const Problem& p, const Types& types);
 
 /// What the host passes over around that kernel: "c", or "a, b and c" where it widens operands.
-std::string_view passed_over(const Problem& p, const Types& types);
+std::string_view operands_of_pass(const Problem& p, const Types& types);
 
 /// Bytes that the host reads and writes around the product: operands that are widened, and C.
 double host_pass_bytes(const Problem& p, const Types& types);

@@ -81,7 +81,7 @@ class Kernel {
   const std::string& hash() const { return hash_; }  // of the gemm shader: the candidate's identity
   SumsIn sums() const { return sums_; }
 
-  /// What the driver's compiler tells about the gemm shader; empty unless the device was opened for
+  /// The driver compiler's statistics of the gemm shader; empty unless the device was opened for
   /// it and its driver provides it.
   std::vector<CompiledExecutable> executables() const { return gemm_.executables(); }
 
@@ -107,7 +107,7 @@ class Kernel {
   KernelSteps steps(const GemmPlan& plan, const Operands& operands,
                     const Workspace& workspace) const;
 
-  /// Returns the step that makes the list of so many tiles. It needs a barrier behind it.
+  /// Returns the step that makes the list of so many tiles. It needs a barrier after it.
   Step group_tiles_step(const Problem& p, std::int64_t tiles, const GroupSizes& groups,
                         const Buffer& list) const;
 

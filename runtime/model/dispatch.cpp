@@ -26,8 +26,7 @@ const Problem& on_device(const Call& call) {
 Transfers transfers_of(const Call& call, const DeviceRates& device) {
   if (call.slices > 0) return call.slice_transfers;
   return transfers(on_device(call),
-                   {call.a, call.b, call.c, call.c_is_checked, call.kernel_footprint_bytes},
-                   device);
+                   {call.a, call.b, call.c, call.c_is_checked, call.max_binding_bytes}, device);
 }
 
 /// Returns the time of transfers that overlapping computation hides: while one slice is computed,

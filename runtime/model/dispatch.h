@@ -69,8 +69,8 @@ struct Call {
   // chosen for staged copies, and predicted by the model.
   std::optional<double> kernel_ns = {};
   bool c_is_checked = false;  ///< C is checked before the caller gets it.
-  /// A kernel's footprint in one operand.
-  double kernel_footprint_bytes = std::numeric_limits<double>::infinity();
+  /// The most bytes of one operand that a kernel can reach in place: the device's binding limit.
+  double max_binding_bytes = std::numeric_limits<double>::infinity();
   double guard_ns = 0;           ///< Cost of a spot check or range scan of the device's result.
   double rerun_probability = 0;  ///< Probability that the guard sends the call to the host.
   /// Reason found outside the model (type, memory, lost device, guard); empty: none.

@@ -59,8 +59,8 @@ Offer best(double staged_ns, double copied_ns, double in_place_ns) {
 /// Transfer paths of a device for operands in host memory.
 class Link {
  public:
-  Link(const DeviceRates& rates, double kernel_footprint_bytes)
-      : rates_(rates), kernel_footprint_bytes_(kernel_footprint_bytes) {}
+  Link(const DeviceRates& rates, double max_binding_bytes)
+      : rates_(rates), max_binding_bytes_(max_binding_bytes) {}
 
   Offer staged_in(double bytes) const {
     return {TransferPath::kStaged, copy_ns(bytes, rates_.upload_gbps)};
@@ -97,12 +97,12 @@ class Link {
   }
   double in_place_ns(const Stored& x, double extra_ns_per_byte) const {
     const double span = x.span_bytes();
-    if (rates_.import_ns <= 0 || span > kernel_footprint_bytes_) return kImpossible;
+    if (rates_.import_ns <= 0 || span > max_binding_bytes_) return kImpossible;
     return rates_.import_ns + span * rates_.import_growth_ns + x.bytes * extra_ns_per_byte;
   }
 
   const DeviceRates& rates_;
-  const double kernel_footprint_bytes_;
+  const double max_binding_bytes_;
 };
 
 }  // namespace
@@ -143,9 +143,9 @@ Transfers operator+(const Transfers& first, const Transfers& second) {
           .link_bytes = first.link_bytes + second.link_bytes};
 }
 
-Transfers transfers(const Problem& p, const OperandSlotList& places, const DeviceRates& rates) {
+Transfers transfers(const Problem& p, const OperandPlaces& places, const DeviceRates& rates) {
   const OperandBytes bytes = operand_bytes(p);
-  const Link link(rates, places.kernel_footprint_bytes);
+  const Link link(rates, places.max_binding_bytes);
   const Stored a = stored(stored_a(p), p.types.a, p.lda, p.stride_a, p.batch, bytes.a),
                b = stored(stored_b(p), p.types.a, p.ldb, p.stride_b, p.batch, bytes.b),
                c = stored({p.m, p.n}, p.types.c, p.ldc, p.stride_c, p.batch, bytes.c);

@@ -34,11 +34,12 @@ struct TransferPaths {
 };
 
 /// Where the operands are, and how a kernel may access them there.
-struct OperandSlotList {
+struct OperandPlaces {
   Residency a = Residency::kHost, b = Residency::kHost, c = Residency::kHost;
   bool c_is_checked = false;  ///< C is checked before the caller gets it.
-  /// Footprint of an operand: bytes from its first byte to its last, gaps of a submatrix included.
-  double kernel_footprint_bytes = std::numeric_limits<double>::infinity();
+  /// The most bytes, from an operand's first to its last with the gaps of a submatrix, that a
+  /// kernel can reach in place.
+  double max_binding_bytes = std::numeric_limits<double>::infinity();
 };
 
 /// Bytes of the matrices themselves for the whole batch; B's scales count as B.
@@ -65,6 +66,6 @@ Transfers operator+(const Transfers& first, const Transfers& second);
 /// - The device copies an operand only if it is laid out as its staged copy would be.
 /// - What the device writes into the host's memory cannot be undone when the device fails. C is
 ///   therefore written there only where beta is 0, so that the host's answer needs no old C.
-Transfers transfers(const Problem& p, const OperandSlotList& places, const DeviceRates& rates);
+Transfers transfers(const Problem& p, const OperandPlaces& places, const DeviceRates& rates);
 
 }  // namespace rooftile

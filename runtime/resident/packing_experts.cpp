@@ -4,7 +4,7 @@
 #include <optional>
 
 #include "core/error.h"
-#include "generator/priors/untuned_kernel.h"
+#include "generator/priors/default_kernel.h"
 #include "runtime/kernel/step_time.h"
 #include "runtime/tuned/certifiable_kernels.h"
 

@@ -76,7 +76,7 @@ class Resident : public std::enable_shared_from_this<Resident> {
   /// first time. Throws kInvalidArgument as check_resident_scales.
   std::shared_ptr<Run> gemm(const ResidentWork& work);
 
-  /// The product's C and its workspace have other contents now, as far as later work goes.
+  /// Marks the product's C and its workspace as written, for later work.
   static void mark_written(const ResidentWork& work);
 
   /// Waits for all that is in flight; false when it takes longer.

@@ -104,7 +104,7 @@ class ResidentKernels::Search {
     for (const RankedChoice& ranked : kernels) {
       if (!sources_.can_run(ranked.candidate->variant)) continue;
       if (auto product = attempt(*ranked.candidate, ranked.expected_ns, use)) return product;
-      // Each of them has the same pass behind it, and checking it takes a while.
+      // Each of them has the same pass after it, and checking it takes a while.
       if (use == Use::kBeforePass && failures_ == OnDemandKernels::kMostFailures) break;
     }
     return std::nullopt;
@@ -122,7 +122,7 @@ class ResidentKernels::Search {
 
 std::optional<ResidentProduct> ResidentKernels::without_tuned_class(Search& search) const {
   const BoundCall& bound = search.bound();
-  UntunedKernels kernels;
+  KernelsOfUntunedClass kernels;
   // No pass over C knows groups.
   if (!is_grouped(bound.problem))
     kernels.before_pass = search.sources().ranked_before_pass(*ranking_, search.limits());

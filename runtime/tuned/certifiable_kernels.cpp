@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "core/round.h"
-#include "generator/priors/untuned_kernel.h"
+#include "generator/priors/default_kernel.h"
 #include "runtime/model/roofline.h"
 
 namespace rooftile {
@@ -70,7 +70,7 @@ std::vector<CertifiableKernel> certifiable_kernels(const DeviceProfile& device,
       near && near->problem.types.a == p.types.a && near->problem.types.b == p.types.b;
   if (same_operands && !measured.empty()) return measured;
   std::vector<CertifiableKernel> all;
-  for (const Prior& kernel : untuned_kernels(device, limits, p, at))
+  for (const Prior& kernel : default_kernels(device, limits, p, at))
     all.push_back({kernel.variant, measured.empty()
                                        ? estimated_ns(device, tuned.rates(), p, kernel.variant)
                                        : measured.front().expected_ns});

@@ -1,4 +1,4 @@
-// What the database tells, and keeps, of kernels that are certified on demand.
+// The database's record of kernels that are certified on demand, read and written.
 #pragma once
 
 #include <filesystem>

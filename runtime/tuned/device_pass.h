@@ -28,7 +28,7 @@ std::vector<RankedChoice> ranked_before_device_pass(const KernelRanking& ranking
                                                     const PrepackedOperand* prepacked = nullptr);
 
 /// What computes a problem whose class was not tuned, best first each.
-struct UntunedKernels {
+struct KernelsOfUntunedClass {
   std::vector<RankedChoice> certified = {};    // of its own class, on demand
   std::vector<RankedChoice> before_pass = {};  // ranked_before_device_pass()
 

@@ -6,7 +6,7 @@
 namespace rooftile {
 namespace {
 
-/// A plain kernel is built once for each pass behind it.
+/// A plain kernel is built once for each pass after it.
 std::string name_of(const CandidateRecord& candidate, const Signature* pass) {
   return pass == nullptr ? candidate.hash
                          : fmt::format("{} before {}", candidate.hash, to_string(*pass));
@@ -47,13 +47,13 @@ std::shared_ptr<const Kernel> KernelCache::kernel(const std::shared_ptr<Device>&
     lock.lock();
     return slot.kernel = kernel;
   } catch (const Error& error) {
-    fails(*device, candidate, error, pass);
+    reject_after(*device, candidate, error, pass);
     throw;
   }
 }
 
-bool KernelCache::fails(const Device& device, const CandidateRecord& candidate, const Error& error,
-                        const Signature* pass) {
+bool KernelCache::reject_after(const Device& device, const CandidateRecord& candidate,
+                               const Error& error, const Signature* pass) {
   if (!is_due_to_kernel(error, device)) return false;
   if (reject(name_of(candidate, pass), error.what()))
     log_warning(fmt::format(

@@ -39,9 +39,10 @@ class KernelCache {
                                        SumsIn sums = SumsIn::kC, const Check& check = {});
 
   /// Rejects a kernel because of this error, unless that is not due to it; reports this once.
-  /// Returns whether the kernel is rejected. `pass` is the signature of the pass behind it, if any.
-  bool fails(const Device& device, const CandidateRecord& candidate, const Error& error,
-             const Signature* pass = nullptr);
+  /// Returns whether the kernel is rejected. `pass` is the signature of the pass after the kernel,
+  /// if any.
+  bool reject_after(const Device& device, const CandidateRecord& candidate, const Error& error,
+                    const Signature* pass = nullptr);
 
   /// Ends the use of a kernel. Returns false when it had ended before.
   bool reject(const std::string& hash, const std::string& reason);

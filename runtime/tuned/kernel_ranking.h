@@ -72,8 +72,8 @@ class KernelRanking {
   /// groups of about these sizes.
   bool has_class(const Problem& p) const;
   /// The problem, packed, in the tuned class whose kernels are the most like those that it wants
-  /// (same transposes; then type_distance; then one without epilogue), and what a kernel that takes
-  /// 1 ns there is expected to take here, as the rooflines go. Nothing: nothing is tuned.
+  /// (same transposes; then type_distance; then one without epilogue), and the expected time here
+  /// of a kernel that takes 1 ns there: the ratio of the rooflines. No value: nothing is tuned.
   struct Near {
     Problem problem;
     double time_ratio = 1;

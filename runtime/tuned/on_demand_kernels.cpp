@@ -104,7 +104,7 @@ struct OnDemandKernels::Impl {
   /// until then, or one kernel longer than `patience`.
   bool wait_for(const Class& of_class, Clock::time_point until,
                 std::unique_lock<std::mutex>& locked);
-  void say_waited_in_vain(const std::string& signature);
+  void warn_timed_out(const std::string& signature);
 
   void run(Entry& entry);
   /// failure: what is to be said of one that has failed, if anything is.
@@ -289,7 +289,7 @@ bool OnDemandKernels::Impl::wait_for(const Class& of_class, Clock::time_point un
   return true;
 }
 
-void OnDemandKernels::Impl::say_waited_in_vain(const std::string& signature) {
+void OnDemandKernels::Impl::warn_timed_out(const std::string& signature) {
   if (!running || std::exchange(running->said, true)) return;
   log_warning(
       fmt::format("no kernel for {} was certified on {} within {:.3g} s, so that a slower one is "
@@ -307,7 +307,7 @@ void OnDemandKernels::obtain(const KernelRanking& tuned, const Problem& p, const
     waited = true;
     std::unique_lock lock(impl_->mutex);
     if (!impl_->wait_for(impl_->of(signature), begin + impl_->patience, lock))
-      return impl_->say_waited_in_vain(signature);
+      return impl_->warn_timed_out(signature);
   }
   if (waited && log_level() == LogLevel::kDecisions)
     log_line(fmt::format("waited {:.3g} s for kernels for {} to be certified on {}",

@@ -7,7 +7,7 @@
 #include "generator/layout.h"
 #include "generator/space.h"
 #include "test_limits.h"
-#include "tests/support/untuned_default.h"
+#include "tests/support/fast_kernel.h"
 
 namespace rooftile {
 namespace {
@@ -17,7 +17,7 @@ std::vector<Variant> special_variants() {
   Variant tiled = tiled_point();
   tiled.tile_m = 32;
   return {fallback_variant(), register_point(), tiled, vector_point(),
-          default_variant(test_device().profile())};
+          fast_kernel(test_device().profile())};
 }
 
 TEST(Special, AlphaZeroReadsNeitherANorB) {

@@ -127,7 +127,7 @@ enum class DeviceIs { kReady, kGone, kTooSmall };
 void expect_the_same(const Call& call, const DispatchModel& model, DeviceIs device,
                      const Transfers& slice_transfers) {
   const auto ask_device = [&](Call& c) {
-    c.kernel_footprint_bytes = 1e6;
+    c.max_binding_bytes = 1e6;
     if (device == DeviceIs::kGone) {
       c.device_veto = "lost";
       c.device_veto_name = Veto::kDeviceGone;

@@ -33,7 +33,7 @@ Problem square(float beta = 0) {
 constexpr double kBytes = 4.0 * 512 * 512;
 
 TransferPaths transfer_paths(const Problem& p, const DeviceRates& rates,
-                             const OperandSlotList& places = {}) {
+                             const OperandPlaces& places = {}) {
   return transfers(p, places, rates).transfer_paths;
 }
 
@@ -139,9 +139,8 @@ TEST(Transfer, OperandsBeyondTheFootprintLimitAreStaged) {
   Problem p = square();
   p.lda = 1024;
   const double gaps = 4.0 * (511 * 1024 + 512);
-  EXPECT_EQ(transfer_paths(p, importing(), {.kernel_footprint_bytes = gaps}).a,
-            TransferPath::kInPlace);
-  EXPECT_EQ(transfer_paths(p, importing(), {.kernel_footprint_bytes = gaps - 1}),
+  EXPECT_EQ(transfer_paths(p, importing(), {.max_binding_bytes = gaps}).a, TransferPath::kInPlace);
+  EXPECT_EQ(transfer_paths(p, importing(), {.max_binding_bytes = gaps - 1}),
             (TransferPaths{TransferPath::kStaged, TransferPath::kInPlace, TransferPath::kNone,
                            TransferPath::kInPlace}));
 }

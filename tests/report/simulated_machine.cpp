@@ -14,7 +14,7 @@
 #include "generator/version.h"
 #include "runtime/kernel/staging.h"
 #include "runtime/model/roofline.h"
-#include "tests/support/untuned_default.h"
+#include "tests/support/fast_kernel.h"
 
 namespace rooftile {
 namespace {
@@ -71,7 +71,7 @@ class Machine {
         random_(7) {
     std::vector<Variant> space = legal_variants(profile_.limits);
     std::ranges::shuffle(space, random_);
-    variants_ = {default_variant(profile_), fallback_variant()};
+    variants_ = {fast_kernel(profile_), fallback_variant()};
     for (const Variant& v : space)
       if (variants_.size() < kKernels && !illegal_reason(v, profile_.limits, Signature{}))
         variants_.push_back(v);

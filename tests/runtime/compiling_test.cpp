@@ -19,10 +19,10 @@
 #include "runtime/device/device.h"
 #include "runtime/dispatch/context.h"
 #include "tests/support/call_of.h"
+#include "tests/support/fast_kernel.h"
 #include "tests/support/gate.h"
 #include "tests/support/scratch.h"
 #include "tests/support/synthetic_database.h"
-#include "tests/support/untuned_default.h"
 
 namespace rooftile {
 namespace {
@@ -36,7 +36,7 @@ class Compiling : public ::testing::Test {
     const Enumeration found = enumerate_devices();
     ASSERT_FALSE(found.devices.empty()) << found.note;
     device_ = found.devices.front();
-    write_test_database(database_, device_, {default_variant(device_)}, {}, {}, slow_host());
+    write_test_database(database_, device_, {fast_kernel(device_)}, {}, {}, slow_host());
   }
   std::unique_ptr<Context> open() const {
     return std::make_unique<Context>(ContextOptions{.database = database_, .cache_folder = cache_});
@@ -59,7 +59,7 @@ class Compiling : public ::testing::Test {
 };
 
 TEST_F(Compiling, TheHostAnswersUntilTheKernelIsCompiled) {
-  Gate gate(cache_, default_variant(device_));
+  Gate gate(cache_, fast_kernel(device_));
   const std::unique_ptr<Context> context = open();
   ASSERT_EQ(context->explain({.problem = packed_problem(70, 50, 90)}).decision.tier, Tier::kDevice);
   for (int call = 0; call < 3; ++call) expect(multiply(*context), Tier::kHost, Reason::kCompiling);
@@ -70,7 +70,7 @@ TEST_F(Compiling, TheHostAnswersUntilTheKernelIsCompiled) {
 }
 
 TEST_F(Compiling, AWaitingCallDoesNotBlockOtherCalls) {
-  Gate gate(cache_, default_variant(device_));
+  Gate gate(cache_, fast_kernel(device_));
   const std::unique_ptr<Context> context = open();
   expect(multiply(*context), Tier::kHost, Reason::kCompiling);
   std::optional<Answer> waited;
@@ -83,7 +83,7 @@ TEST_F(Compiling, AWaitingCallDoesNotBlockOtherCalls) {
 }
 
 TEST_F(Compiling, ClosingWaitsForTheCompiler) {
-  Gate gate(cache_, default_variant(device_));
+  Gate gate(cache_, fast_kernel(device_));
   std::unique_ptr<Context> context = open();
   multiply(*context);
   bool let_through = false;
@@ -95,11 +95,11 @@ TEST_F(Compiling, ClosingWaitsForTheCompiler) {
 
 TEST_F(Compiling, AKernelThatDoesNotCompileIsSkippedInTheBackground) {
   // The second kernel does not count as a quick kernel (quick_answers_test.cpp).
-  Variant second = default_variant(device_);
+  Variant second = fast_kernel(device_);
   second.raster = second.raster == Raster::kRow ? Raster::kColumn : Raster::kRow;
-  write_test_database(folder_ / "two.db", device_, {default_variant(device_), second}, {}, {},
+  write_test_database(folder_ / "two.db", device_, {fast_kernel(device_), second}, {}, {},
                       slow_host());
-  Gate gate(cache_, default_variant(device_));
+  Gate gate(cache_, fast_kernel(device_));
   const auto context = std::make_unique<Context>(
       ContextOptions{.database = folder_ / "two.db", .cache_folder = cache_});
   testing::internal::CaptureStderr();
@@ -108,7 +108,7 @@ TEST_F(Compiling, AKernelThatDoesNotCompileIsSkippedInTheBackground) {
   expect(multiply(*context, TierChoice::kDevice), Tier::kDevice, Reason::kForced);
   expect(multiply(*context), Tier::kDevice, Reason::kPredicted);
   const std::string said = testing::internal::GetCapturedStderr();
-  EXPECT_THAT(said, HasSubstr(short_name(default_variant(device_))));
+  EXPECT_THAT(said, HasSubstr(short_name(fast_kernel(device_))));
   EXPECT_EQ(std::ranges::count(said, '\n'), 1) << said;
 }
 
@@ -129,7 +129,7 @@ TEST_F(Compiling, TheHostAnswersForAMissingDevice) {
 }
 
 TEST_F(Compiling, AForkedChildComputesOnTheHostAndEnds) {
-  Gate gate(cache_, default_variant(device_));
+  Gate gate(cache_, fast_kernel(device_));
   std::unique_ptr<Context> context = open();
   multiply(*context);  // A thread now blocks at the gate.
   const pid_t child = ::fork();

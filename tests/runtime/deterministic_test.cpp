@@ -12,9 +12,9 @@
 #include "runtime/device/device.h"
 #include "runtime/dispatch/context.h"
 #include "tests/support/call_of.h"
+#include "tests/support/fast_kernel.h"
 #include "tests/support/scratch.h"
 #include "tests/support/synthetic_database.h"
-#include "tests/support/untuned_default.h"
 
 namespace rooftile {
 namespace {
@@ -40,19 +40,18 @@ TEST_F(DeterministicTest, KernelsThatAddAtomicallyAreLeftOut) {
   device_.limits.float32_atomic_add = true;  // The database says that the device has it.
   const Variant atomic = parse_variant(
       "family=register tile_m=8 tile_n=32 reg_m=4 reg_n=4 unroll_k=4 split_k=3 reduction=atomic");
-  write_test_database(folder_ / "tuned.db", device_, {atomic, default_variant(device_)});
+  write_test_database(folder_ / "tuned.db", device_, {atomic, fast_kernel(device_)});
   const auto kernel = [&](Deterministic deterministic, std::int64_t size) {
     return context(deterministic).explain({.problem = packed_problem(size, size, size)}).kernel;
   };
   for (const std::int64_t size : {64, 100}) {  // The first size is tuned, the second is not.
     EXPECT_EQ(kernel(Deterministic::kNo, size), short_name(atomic));
-    EXPECT_EQ(kernel(Deterministic::kYes, size), short_name(default_variant(device_)));
+    EXPECT_EQ(kernel(Deterministic::kYes, size), short_name(fast_kernel(device_)));
   }
 }
 
 TEST_F(DeterministicTest, TheFirstCallWaitsForItsKernel) {
-  write_test_database(folder_ / "tuned.db", device_, {default_variant(device_)}, {}, {},
-                      slow_host());
+  write_test_database(folder_ / "tuned.db", device_, {fast_kernel(device_)}, {}, {}, slow_host());
   Context context = this->context(Deterministic::kYes);
   Product product(padded_problem(70, 50, 90, Transpose::kNo, Transpose::kNo));
   context.gemm(call_of(product));
@@ -62,7 +61,7 @@ TEST_F(DeterministicTest, TheFirstCallWaitsForItsKernel) {
 }
 
 TEST_F(DeterministicTest, TheHostIsPredictedAsItRuns) {
-  write_test_database(folder_ / "tuned.db", device_, {default_variant(device_)});
+  write_test_database(folder_ / "tuned.db", device_, {fast_kernel(device_)});
   const Problem p = packed_problem(30, 40, 50);
   const Decision usual = context(Deterministic::kNo).decide(p),
                  fixed = context(Deterministic::kYes).decide(p);
@@ -88,7 +87,7 @@ TEST_F(DeterministicTest, ThreadsGetTheSameBits) {
 }
 
 TEST_F(DeterministicTest, TheEnvironmentTurnsItOnAndIsChecked) {
-  write_test_database(folder_ / "tuned.db", device_, {default_variant(device_)});
+  write_test_database(folder_ / "tuned.db", device_, {fast_kernel(device_)});
   const Problem p = packed_problem(30, 40, 50);
   const auto one_thread = [&] {
     const Decision d = Context({.database = folder_ / "tuned.db"}).decide(p);

@@ -10,10 +10,10 @@
 #include "generator/space.h"
 #include "runtime/device/device.h"
 #include "tests/support/call_of.h"
+#include "tests/support/fast_kernel.h"
 #include "tests/support/product.h"
 #include "tests/support/scratch.h"
 #include "tests/support/synthetic_database.h"
-#include "tests/support/untuned_default.h"
 
 namespace rooftile {
 namespace {
@@ -27,8 +27,8 @@ class GuardedContext : public ::testing::Test {
     Calibration calibration = slow_host();
     // The guard reads the operands once more, which costs next to nothing with these rates.
     calibration.host.gbps = calibration.host1.gbps = 1000;
-    write_test_database(folder_ / "tuned.db", device_,
-                        {default_variant(device_), fallback_variant()}, {}, {}, calibration);
+    write_test_database(folder_ / "tuned.db", device_, {fast_kernel(device_), fallback_variant()},
+                        {}, {}, calibration);
   }
 
   ContextOptions options() const {

@@ -100,8 +100,8 @@ TEST_F(CApi, CallsOfOtherTypesMoveToADeviceThatIsPredictedToLose) {
   calibration.device.upload_gbps = calibration.device.download_gbps = 1e6;
   const auto open = [&](const char* name) {
     const std::filesystem::path database = folder_ / name;
-    write_test_database(database, found.devices.front(), {default_variant(found.devices.front())},
-                        {}, types, calibration, 100);
+    write_test_database(database, found.devices.front(), {fast_kernel(found.devices.front())}, {},
+                        types, calibration, 100);
     const std::string path = database.string();
     rooftile_options options = {.struct_size = sizeof options, .database_path = path.c_str()};
     rooftile_close(context_);

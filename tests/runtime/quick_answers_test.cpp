@@ -15,10 +15,10 @@
 #include "tests/support/await.h"
 #include "tests/support/c_api_fixture.h"
 #include "tests/support/call_of.h"
+#include "tests/support/fast_kernel.h"
 #include "tests/support/gate.h"
 #include "tests/support/scratch.h"
 #include "tests/support/synthetic_database.h"
-#include "tests/support/untuned_default.h"
 
 namespace rooftile {
 namespace {
@@ -31,7 +31,7 @@ class QuickAnswers : public ::testing::Test {
     const Enumeration found = enumerate_devices();
     ASSERT_FALSE(found.devices.empty()) << found.note;
     device_ = found.devices.front();
-    best_ = default_variant(device_);
+    best_ = fast_kernel(device_);
     plant(1e5, 1e5, slow_host());
   }
   /// Stores times for the tuned problem, which is about as large as the computed one.

@@ -19,9 +19,9 @@
 #include <vector>
 
 #include "runtime/resident/resident.h"
+#include "tests/support/fast_kernel.h"
 #include "tests/support/faults_fixture.h"
 #include "tests/support/lavapipe_manifest.h"
-#include "tests/support/untuned_default.h"
 
 namespace rooftile {
 namespace {
@@ -106,7 +106,7 @@ class SeveralDevices : public Faults {
     ASSERT_EQ(devices_[0].name, devices_[1].name);
     ASSERT_NE(devices_[0].device_uuid, devices_[1].device_uuid);
     for (const DeviceProfile& device : devices_)
-      write_test_database(database_, device, {default_variant(device), fallback_variant()}, {}, {},
+      write_test_database(database_, device, {fast_kernel(device), fallback_variant()}, {}, {},
                           no_host());
   }
   std::unique_ptr<Context> open_on(const DeviceProfile& device) const {

@@ -9,9 +9,9 @@
 #include "generator/space.h"
 #include "runtime/device/device.h"
 #include "runtime/dispatch/context.h"
+#include "tests/support/fast_kernel.h"
 #include "tests/support/scratch.h"
 #include "tests/support/synthetic_database.h"
-#include "tests/support/untuned_default.h"
 
 namespace rooftile {
 namespace {
@@ -63,7 +63,7 @@ TEST(SideBySide, EveryTierMultipliesMatricesInTheRowsOfOne) {
   ASSERT_FALSE(found.devices.empty()) << found.note;
   const DeviceProfile device = found.devices.front();
   const ScratchFolder folder;
-  write_test_database(folder / "tuned.db", device, {default_variant(device), fallback_variant()});
+  write_test_database(folder / "tuned.db", device, {fast_kernel(device), fallback_variant()});
   Context context({.database = folder / "tuned.db", .cache_folder = folder / "cache"});
   for (const TierChoice tier : {TierChoice::kAuto, TierChoice::kDevice, TierChoice::kHost,
                                 TierChoice::kHost1, TierChoice::kHost64}) {

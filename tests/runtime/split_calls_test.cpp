@@ -63,8 +63,8 @@ class SplitCalls : public Faults {
                   const Types& types = {}) const {
     std::filesystem::remove(database_);
     for (const DeviceProfile& device : {second_, device_})
-      write_test_database(database_, device, {default_variant(device_), fallback_variant()},
-                          epilogue, types, calibration, kKernelNs);
+      write_test_database(database_, device, {fast_kernel(device_), fallback_variant()}, epilogue,
+                          types, calibration, kKernelNs);
   }
   /// BLAS takes as long as the kernels, with one thread as with all of them.
   static Calibration equal() {
@@ -407,7 +407,7 @@ class SplitWrongKernel : public SplitCalls {
  protected:
   void SetUp() override {
     SplitCalls::SetUp();
-    Shader shader = emit_gemm(default_variant(device_), signature_of(large_));
+    Shader shader = emit_gemm(fast_kernel(device_), signature_of(large_));
     const std::string_view right = "return alpha * sum + old;";
     const std::size_t at = shader.glsl.find(right);
     ASSERT_NE(at, std::string::npos);

@@ -23,10 +23,10 @@
 #include "runtime/device/device.h"
 #include "tests/support/await.h"
 #include "tests/support/c_api_fixture.h"
+#include "tests/support/fast_kernel.h"
 #include "tests/support/on_device.h"
 #include "tests/support/shared_work.h"
 #include "tests/support/synthetic_database.h"
-#include "tests/support/untuned_default.h"
 
 namespace rooftile {
 namespace {
@@ -88,7 +88,7 @@ class Stress : public CApi {
   }
   void plant(const char* name, const DeviceProfile& device, const Calibration& calibration) const {
     for (const char* types : {"f32", "f16"})
-      write_test_database(folder_ / name, device, {default_variant(device), fallback_variant()}, {},
+      write_test_database(folder_ / name, device, {fast_kernel(device), fallback_variant()}, {},
                           parse_types(types), calibration);
   }
   rooftile_context* open(const Kind& kind) const {

@@ -16,11 +16,11 @@
 #include "runtime/device/device.h"
 #include "runtime/dispatch/context.h"
 #include "tests/support/call_of.h"
+#include "tests/support/fast_kernel.h"
 #include "tests/support/product.h"
 #include "tests/support/scratch.h"
 #include "tests/support/swiftshader.h"
 #include "tests/support/synthetic_database.h"
-#include "tests/support/untuned_default.h"
 
 namespace rooftile {
 namespace {
@@ -62,7 +62,7 @@ class TunedContext : public ::testing::Test {
 };
 
 TEST_F(TunedContext, DeviceTierIsRightForEveryTransposeAtOddSizes) {
-  write_database({default_variant(device_), fallback_variant()});
+  write_database({fast_kernel(device_), fallback_variant()});
   Context context({.database = folder_ / "tuned.db", .cache_folder = folder_ / "cache"});
   for (Transpose trans_a : {Transpose::kNo, Transpose::kYes}) {
     for (Transpose trans_b : {Transpose::kNo, Transpose::kYes}) {
@@ -87,7 +87,7 @@ TEST_F(TunedContext, DeviceTierRunsBatches) {
   const Variant split = parse_variant(
       "family=register tile_m=8 tile_n=32 reg_m=4 reg_n=4 unroll_k=4 vector_width_a=4 "
       "vector_width_b=4 split_k=3");
-  for (const Variant& variant : {default_variant(device_), fallback_variant(), split}) {
+  for (const Variant& variant : {fast_kernel(device_), fallback_variant(), split}) {
     write_database({variant});
     Context context({.database = folder_ / "tuned.db", .cache_folder = folder_ / "cache"});
     for (bool shared_b : {false, true}) {
@@ -102,7 +102,7 @@ TEST_F(TunedContext, DeviceTierRunsBatches) {
 TEST_F(TunedContext, DeviceTierFusesTheEpilogueThatIsTuned) {
   const Epilogue epilogue =
       parse_epilogue("row_scale+column_scale+bias_column+gelu_tanh+residual+clamp");
-  write_database({default_variant(device_)}, epilogue);
+  write_database({fast_kernel(device_)}, epilogue);
   Context context({.database = folder_ / "tuned.db", .cache_folder = folder_ / "cache"});
   Problem p = padded_batch(padded_problem(33, 17, 65, Transpose::kNo, Transpose::kYes, 2.0f, 0.5f),
                            3, false);
@@ -125,7 +125,7 @@ TEST_F(TunedContext, DeviceTierFusesTheEpilogueThatIsTuned) {
 TEST_F(TunedContext, DeviceTierTakesEveryType) {
   for (const std::string& text : other_types()) {
     const Types types = parse_types(text);
-    write_database({default_variant(device_), fallback_variant()}, {}, types);
+    write_database({fast_kernel(device_), fallback_variant()}, {}, types);
     Context context({.database = folder_ / "tuned.db", .cache_folder = folder_ / "cache"});
     const bool integers = types.c == DataType::kI32;
     const Problem p =
@@ -182,7 +182,7 @@ TEST_F(TunedContext, DeviceTierTakesQuantizedWeightsAtTheEndsOfTheirRange) {
 }
 
 TEST_F(TunedContext, MatricesOfABatchMayBeAnywhere) {
-  write_database({default_variant(device_)});
+  write_database({fast_kernel(device_)});
   Context context({.database = folder_ / "tuned.db", .cache_folder = folder_ / "cache"});
   std::vector<Product> products;
   std::vector<const void*> a, b;
@@ -208,7 +208,7 @@ TEST_F(TunedContext, MatricesOfABatchMayBeAnywhere) {
 }
 
 TEST_F(TunedContext, AlphaZeroDoesNotReadAAndB) {
-  write_database({default_variant(device_), fallback_variant()});
+  write_database({fast_kernel(device_), fallback_variant()});
   Context context({.database = folder_ / "tuned.db", .cache_folder = folder_ / "cache"});
   Product product(padded_problem(9, 10, 11, Transpose::kNo, Transpose::kNo, 0.0f, 0.5f));
   GemmCall call = call_of(product, TierChoice::kDevice);
@@ -218,7 +218,7 @@ TEST_F(TunedContext, AlphaZeroDoesNotReadAAndB) {
 }
 
 TEST_F(TunedContext, AutoAndExplainAgreeAndHostCallsOpenNoDevice) {
-  write_database({default_variant(device_), fallback_variant()});
+  write_database({fast_kernel(device_), fallback_variant()});
   Context context({.database = folder_ / "tuned.db", .cache_folder = folder_ / "cache"});
   Product product(padded_problem(8, 9, 10, Transpose::kNo, Transpose::kNo));
   const Explanation explanation = context.explain(call_of(product, TierChoice::kAuto));
@@ -372,7 +372,7 @@ std::vector<MeasuredKernel> few_and_many() {
 }
 
 TEST_F(TunedContext, UntunedProblemsRunThePortfoliosBestKernel) {
-  write_database({default_variant(device_), fallback_variant()});
+  write_database({fast_kernel(device_), fallback_variant()});
   const std::vector<MeasuredKernel> kernels = few_and_many();
   write_portfolio(kernels, kGeneratorVersion);
   Context context({.database = folder_ / "tuned.db", .cache_folder = folder_ / "cache"});
@@ -380,9 +380,8 @@ TEST_F(TunedContext, UntunedProblemsRunThePortfoliosBestKernel) {
   EXPECT_EQ(chosen(packed_problem(3, 90, 110)), short_name(kernels[0].variant));
   EXPECT_EQ(chosen(packed_problem(450, 90, 110)), short_name(kernels[1].variant));
   // Sizes that were tuned, and classes that have no portfolio, keep their own kernels.
-  EXPECT_EQ(chosen(packed_problem(64, 64, 64)), short_name(default_variant(device_)));
-  EXPECT_EQ(chosen(packed_problem(3, 90, 110, Transpose::kYes)),
-            short_name(default_variant(device_)));
+  EXPECT_EQ(chosen(packed_problem(64, 64, 64)), short_name(fast_kernel(device_)));
+  EXPECT_EQ(chosen(packed_problem(3, 90, 110, Transpose::kYes)), short_name(fast_kernel(device_)));
   Product product(padded_problem(3, 90, 110, Transpose::kNo, Transpose::kNo));
   context.gemm(call_of(product, TierChoice::kDevice));
   product.expect_right();
@@ -390,7 +389,7 @@ TEST_F(TunedContext, UntunedProblemsRunThePortfoliosBestKernel) {
 }
 
 TEST_F(TunedContext, UntunedProblemsArePredictedByThePortfolio) {
-  write_database({default_variant(device_), fallback_variant()});
+  write_database({fast_kernel(device_), fallback_variant()});
   write_portfolio(few_and_many(), kGeneratorVersion);
   Context context({.database = folder_ / "tuned.db"});
   const auto kernel_ns = [&](std::int64_t m) {
@@ -401,7 +400,7 @@ TEST_F(TunedContext, UntunedProblemsArePredictedByThePortfolio) {
 }
 
 TEST_F(TunedContext, ResidentOperandsUseAKernelThatIsLegalForTheirOffsets) {
-  write_database({default_variant(device_), fallback_variant()});
+  write_database({fast_kernel(device_), fallback_variant()});
   const auto kernel = [](const char* vector_widths, double ns) {
     MeasuredKernel measured{
         .variant = parse_variant("family=register tile_m=32 tile_n=32 reg_m=4 reg_n=4 unroll_k=4" +
@@ -427,21 +426,21 @@ TEST_F(TunedContext, ResidentOperandsUseAKernelThatIsLegalForTheirOffsets) {
 }
 
 TEST_F(TunedContext, APortfolioOfAnotherGeneratorIsNotUsed) {
-  write_database({default_variant(device_), fallback_variant()});
+  write_database({fast_kernel(device_), fallback_variant()});
   write_portfolio(few_and_many(), "another");
   Context context({.database = folder_ / "tuned.db"});
   EXPECT_EQ(context.explain({.problem = packed_problem(3, 90, 110)}).kernel,
-            short_name(default_variant(device_)));
+            short_name(fast_kernel(device_)));
 }
 
 TEST_F(TunedContext, APortfolioOfIllegalKernelsLeavesTheTunedOnes) {
-  write_database({default_variant(device_), fallback_variant()});
+  write_database({fast_kernel(device_), fallback_variant()});
   std::vector<MeasuredKernel> exact = few_and_many();
   for (MeasuredKernel& kernel : exact) kernel.variant.edge = Edge::kExact;
   write_portfolio(exact, kGeneratorVersion);
   Context context({.database = folder_ / "tuned.db"});
   EXPECT_EQ(context.explain({.problem = packed_problem(3, 91, 110)}).kernel,
-            short_name(default_variant(device_)));
+            short_name(fast_kernel(device_)));
 }
 
 // SwiftShader's texel buffers hold 65536 texels. A driver with larger ones gets a database that
@@ -471,7 +470,7 @@ TEST_F(TunedContext, WhereTheTunedKernelsHoldTooFewTexelsOneIsCertified) {
 }
 
 TEST_F(TunedContext, WithoutADriverAutoAnswersAndForcedDeviceSaysWhy) {
-  write_database({default_variant(device_), fallback_variant()});
+  write_database({fast_kernel(device_), fallback_variant()});
   DeviceProfile other = device_;
   other.driver_version += 1;  // The device of the database is not in this machine.
   device_ = other;
@@ -479,7 +478,7 @@ TEST_F(TunedContext, WithoutADriverAutoAnswersAndForcedDeviceSaysWhy) {
     Store store(folder_ / "tuned.db");
     std::ignore = store.device_id(other);
   }
-  write_database({default_variant(device_), fallback_variant()});
+  write_database({fast_kernel(device_), fallback_variant()});
   Context context({.database = folder_ / "tuned.db", .cache_folder = folder_ / "cache"});
   Product product(padded_problem(40, 50, 60, Transpose::kNo, Transpose::kNo));
   try {

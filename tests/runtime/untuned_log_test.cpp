@@ -21,10 +21,10 @@
 #include "runtime/dispatch/context.h"
 #include "runtime/model/calibration.h"
 #include "tests/db/file_bytes.h"
+#include "tests/support/fast_kernel.h"
 #include "tests/support/forked_threads.h"
 #include "tests/support/product.h"
 #include "tests/support/scratch.h"
-#include "tests/support/untuned_default.h"
 
 namespace rooftile {
 namespace {
@@ -56,7 +56,7 @@ class UntunedLogTest : public ::testing::Test {
                                                .host = host,
                                                .host1 = host}));
     const Problem problem = packed_problem(64, 64, 64);
-    const Variant variant = default_variant(profile_);
+    const Variant variant = fast_kernel(profile_);
     const RowId candidate =
         store.candidate_id({.hash = emit_gemm(variant, signature_of(problem)).hash,
                             .signature = to_string(signature_of(problem)),

@@ -13,8 +13,8 @@
 
 #include "generator/space.h"
 #include "runtime/device/device.h"
+#include "tests/support/fast_kernel.h"
 #include "tests/support/synthetic_database.h"
-#include "tests/support/untuned_default.h"
 
 namespace {
 
@@ -33,7 +33,7 @@ int main(int argc, char** argv) try {
   const Enumeration found = enumerate_devices();
   if (found.devices.empty()) throw std::runtime_error(found.note);
   const DeviceProfile& device = found.devices.front();
-  write_test_database(argv[1], device, {default_variant(device), fallback_variant()}, {}, {},
+  write_test_database(argv[1], device, {fast_kernel(device), fallback_variant()}, {}, {},
                       host_named(argv[2]));
   for (const std::string_view named : std::span(argv + 3, argv + argc)) {
     const std::size_t colon = std::min(named.find(':'), named.size());

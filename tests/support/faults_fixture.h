@@ -20,11 +20,11 @@
 #include "runtime/dispatch/context.h"
 #include "runtime/kernel/shader_cache.h"
 #include "tests/support/call_of.h"
+#include "tests/support/fast_kernel.h"
 #include "tests/support/faulty_driver.h"
 #include "tests/support/product.h"
 #include "tests/support/scratch.h"
 #include "tests/support/synthetic_database.h"
-#include "tests/support/untuned_default.h"
 
 namespace rooftile {
 
@@ -61,7 +61,7 @@ class Faults : public ::testing::Test {
     const Enumeration found = enumerate_devices();
     ASSERT_FALSE(found.devices.empty()) << found.note;
     device_ = found.devices.front();
-    plant({default_variant(device_), fallback_variant()});
+    plant({fast_kernel(device_), fallback_variant()});
   }
   void TearDown() override { FaultyDriver::heal(); }
 
@@ -135,7 +135,7 @@ class WrongKernel : public Faults {
   void SetUp() override {
     Faults::SetUp();
     // Replaces the best kernel's compiled shader by one with a slightly larger alpha.
-    Shader shader = emit_gemm(default_variant(device_), signature_of(problem_));
+    Shader shader = emit_gemm(fast_kernel(device_), signature_of(problem_));
     const std::string_view right = "return alpha * sum + old;";
     const std::size_t at = shader.glsl.find(right);
     ASSERT_NE(at, std::string::npos);

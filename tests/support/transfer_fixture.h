@@ -14,11 +14,11 @@
 #include "runtime/device/device.h"
 #include "runtime/dispatch/context.h"
 #include "tests/support/call_of.h"
+#include "tests/support/fast_kernel.h"
 #include "tests/support/pages.h"
 #include "tests/support/product.h"
 #include "tests/support/scratch.h"
 #include "tests/support/synthetic_database.h"
-#include "tests/support/untuned_default.h"
 
 namespace rooftile {
 
@@ -68,7 +68,7 @@ class Transfer : public ::testing::Test {
 
   std::unique_ptr<Context> open(const Calibration& calibration, const Types& types = {}) {
     const std::filesystem::path file = folder_ / fmt::format("{}.db", databases_++);
-    write_test_database(file, device_, {default_variant(device_), fallback_variant()}, {}, types,
+    write_test_database(file, device_, {fast_kernel(device_), fallback_variant()}, {}, types,
                         calibration);
     // One kernel for all calls: the staged layout depends on the kernel, and the quick kernel has
     // another one.

@@ -1,9 +1,9 @@
 // Right kernels pass certification; the same kernels with one injected error are rejected.
 #include "certify_fixture.h"
 #include "generator/space.h"
+#include "tests/support/fast_kernel.h"
 #include "tests/support/swiftshader.h"
 #include "tests/support/transposes.h"
-#include "tests/support/untuned_default.h"
 
 namespace rooftile {
 namespace {
@@ -11,7 +11,7 @@ namespace {
 using CertifyTest = CertifyFixture;
 
 TEST_F(CertifyTest, DefaultAndFallbackPassForEveryTranspose) {
-  for (const Variant& variant : {default_variant(device_->profile()), fallback_variant()}) {
+  for (const Variant& variant : {fast_kernel(device_->profile()), fallback_variant()}) {
     for (Transpose trans_a : {Transpose::kNo, Transpose::kYes}) {
       for (Transpose trans_b : {Transpose::kNo, Transpose::kYes}) {
         const Certificate result =
@@ -62,7 +62,7 @@ std::vector<Variant> fusing_variants(const DeviceProfile& device) {
       parse_variant("family=batched_small tile_m=8 tile_n=8 reg_m=4 reg_n=4 unroll_k=4 "
                     "tile_batch=2")};
   // The device's default is larger than these.
-  const Variant untuned = default_variant(device);
+  const Variant untuned = fast_kernel(device);
   if (std::ranges::find(variants, untuned.family, &Variant::family) == variants.end())
     variants.push_back(untuned);
   return variants;

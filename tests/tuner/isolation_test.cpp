@@ -12,8 +12,8 @@
 #include "runtime/kernel/staging.h"
 #include "tests/db/child_process.h"
 #include "tests/support/await.h"
+#include "tests/support/fast_kernel.h"
 #include "tests/support/scratch.h"
-#include "tests/support/untuned_default.h"
 #include "tuner/problem_tuner.h"
 #include "tuner/worker/settle_journal.h"
 
@@ -298,7 +298,7 @@ TEST_F(IsolationTest, AKilledTunerEndsItsWorkerAndTheCandidateIsTriedTwice) {
 TEST_F(IsolationTest, AnUnverifiedCandidateIsMeasuredLastAndCleared) {
   naive_.resize(3);
   const ScopedEnvironment environment("ROOFTILE_TEST_FAULTS", "");
-  const Variant variant = untuned_kernel(profile_, staged_problem(problem_));
+  const Variant variant = default_kernel(profile_, staged_problem(problem_));
   ChildProcess tuner([&] {
     Store store(folder_ / "rooftile.db");
     const RowId device = store.device_id(profile_);
@@ -336,8 +336,8 @@ TEST(MeasurerTest, CallsThatAddToCAreRightWhereverTheHostSeesC) {
     for (const float beta : {0.0f, 0.5f}) {
       problem.beta = beta;
       Measurer measurer(Device::open(profile), nullptr, nullptr, unified);
-      const TimeReply reply = measurer.time(
-          {.variant = default_variant(profile), .problem = problem, .rotate_bytes = 1e6});
+      const TimeReply reply =
+          measurer.time({.variant = fast_kernel(profile), .problem = problem, .rotate_bytes = 1e6});
       EXPECT_THAT(reply.kernel_ns, SizeIs(3)) << unified << " " << beta;
     }
 }
@@ -353,7 +353,7 @@ TEST(TimedOperandsTest, AResultThatIsMissingAndAWriteBehindCAreSeenWhereverTheHo
     EXPECT_EQ(operands.written_behind_c(), "");
     operands.overwrite_spots(2);
     EXPECT_THAT(operands.spot_check(2), HasSubstr("is -inf, expected")) << unified;
-    const Variant variant = default_variant(profile);
+    const Variant variant = fast_kernel(profile);
     const Operands of_set = operands.operands(2, own_buffers(p), variant);
     const std::vector<Step> steps = {ClearStep{{of_set.c, staged_bytes(p).c + 16, 16}}};
     run_steps(*device, steps);

@@ -12,14 +12,14 @@
 #include <regex>
 #include <set>
 
-#include "generator/priors/untuned_kernel.h"
+#include "generator/priors/default_kernel.h"
 #include "generator/rules.h"
 #include "generator/space.h"
 #include "generator/version.h"
 #include "runtime/kernel/staging.h"
 #include "runtime/model/roofline.h"
+#include "tests/support/fast_kernel.h"
 #include "tests/support/scratch.h"
-#include "tests/support/untuned_default.h"
 #include "tests/tuner/scripted_worker.h"
 #include "tuner/problem_tuner.h"
 #include "tuner/search/strategy.h"
@@ -57,7 +57,7 @@ class TuneProblemsTest : public ::testing::Test {
 
   /// The kernel that a program takes for a problem before anything is tuned.
   Variant default_kernel(const Problem& p) const {
-    return untuned_kernel(profile_, staged_problem(p));
+    return rooftile::default_kernel(profile_, staged_problem(p));
   }
   std::vector<Variant> legal_here(const Problem& p) const {
     const Problem staged = staged_problem(p);

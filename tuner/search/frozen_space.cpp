@@ -12,7 +12,7 @@
 
 #include "core/error.h"
 #include "core/numbers/statistics.h"
-#include "generator/priors/untuned_kernel.h"
+#include "generator/priors/default_kernel.h"
 #include "tuner/worker/worker_protocol.h"
 
 namespace rooftile {

@@ -1,5 +1,5 @@
-// Compiles kernels in a worker for what the driver's compiler tells about them. Nothing is run on
-// the device, so that a driver without its hardware is enough.
+// Compiles kernels in a worker and returns the driver compiler's statistics of them. Nothing is run
+// on the device, so that a driver without its hardware is enough.
 #pragma once
 
 #include <atomic>

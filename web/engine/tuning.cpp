@@ -6,7 +6,7 @@
 
 #include "core/error.h"
 #include "generator/compiler_work.h"
-#include "generator/priors/untuned_kernel.h"
+#include "generator/priors/default_kernel.h"
 #include "generator/rules.h"
 #include "generator/space.h"
 #include "runtime/kernel/staging.h"
@@ -33,7 +33,7 @@ std::vector<Variant> legal_kernels(const DeviceProfile& device, const Problem& p
     if (seen.insert(to_string(v)).second) kernels.push_back(v);
   };
   for (const Variant& v : legal_variants(device.limits)) add(v);
-  add(untuned_kernel(device, problem));
+  add(default_kernel(device, problem));
   add(fallback_variant());
   for (const Prior& prior : priors_for(device, problem)) add(prior.variant);
   for (const Variant& v : known) add(v);
@@ -68,7 +68,7 @@ CandidateQueue Tuning::queue(std::span<const Variant> known) const {
   };
   const std::vector<double>& ns = space_.analytical_ns;
   FirstCandidates first;
-  first.untuned = index_of(untuned_kernel(device_, problem_));
+  first.untuned = index_of(default_kernel(device_, problem_));
   if (is_calibrated(rates_) || first.untuned == ns.size())
     first.untuned = static_cast<std::size_t>(std::ranges::min_element(ns) - ns.begin());
   first.known = indices_of(known);

@@ -8,7 +8,7 @@
 
 #include "core/numbers/rank_correlation.h"
 #include "core/round.h"
-#include "generator/priors/untuned_kernel.h"
+#include "generator/priors/default_kernel.h"
 #include "runtime/model/gpu/gpu_generation.h"
 #include "runtime/model/roofline.h"
 #include "tests/generator/priors/chip_profiles.h"
@@ -154,7 +154,7 @@ TEST(MeasuredGpu, TheUntunedChoiceIsAboutAsFastAsTheFastest) {
   Regrets regrets;
   int measured = 0;
   for (const auto& [name, of] : measured_problems()) {
-    const Variant v = untuned_kernel(h200(), of.problem);
+    const Variant v = default_kernel(h200(), of.problem);
     const auto timed = std::ranges::find(of.kernels, v, &TimedKernel::variant);
     if (timed != of.kernels.end()) {
       regrets.add(timed->ns / of.fastest_ns());

@@ -9,10 +9,10 @@
 #include "runtime/device/device.h"
 #include "runtime/dispatch/context.h"
 #include "tests/support/call_of.h"
+#include "tests/support/fast_kernel.h"
 #include "tests/support/product.h"
 #include "tests/support/scratch.h"
 #include "tests/support/synthetic_database.h"
-#include "tests/support/untuned_default.h"
 
 namespace rooftile {
 namespace {
@@ -29,8 +29,8 @@ class HostPassTest : public ::testing::Test {
     device_ = found.devices.front();
   }
   ContextOptions options(const Types& tuned = {}, const Calibration& calibration = fast_host()) {
-    write_test_database(folder_ / "tuned.db", device_,
-                        {default_variant(device_), fallback_variant()}, {}, tuned, calibration);
+    write_test_database(folder_ / "tuned.db", device_, {fast_kernel(device_), fallback_variant()},
+                        {}, tuned, calibration);
     return {.database = folder_ / "tuned.db",
             .cache_folder = folder_ / "cache",
             .deterministic = Deterministic::kYes};

@@ -15,10 +15,10 @@
 #include "runtime/device/device.h"
 #include "runtime/dispatch/context.h"
 #include "tests/support/call_of.h"
+#include "tests/support/fast_kernel.h"
 #include "tests/support/product.h"
 #include "tests/support/scratch.h"
 #include "tests/support/synthetic_database.h"
-#include "tests/support/untuned_default.h"
 
 namespace rooftile {
 namespace {
@@ -84,7 +84,7 @@ class LongSums : public ::testing::Test {
   }
   void tune(const std::string& types = "f32", const std::string& epilogue = "",
             const std::vector<Variant>& kernels = {}) {
-    const std::vector<Variant> usual = {default_variant(device_), fallback_variant()};
+    const std::vector<Variant> usual = {fast_kernel(device_), fallback_variant()};
     write_test_database(folder_ / "tuned.db", device_, kernels.empty() ? usual : kernels,
                         epilogue.empty() ? Epilogue() : parse_epilogue(epilogue),
                         parse_types(types));

@@ -10,9 +10,9 @@
 #include "runtime/abi/c_api_context.h"
 #include "runtime/execute/device_tier.h"
 #include "runtime/tuned/kernel_ranking.h"
+#include "tests/support/fast_kernel.h"
 #include "tests/support/faults_fixture.h"
 #include "tests/support/resident_fixture.h"
-#include "tests/support/untuned_default.h"
 
 namespace rooftile {
 namespace {
@@ -159,8 +159,8 @@ TEST_F(OnDemand, AWrongKernelIsRefusedOnceAndThePassAnswers) {
 }
 
 TEST_F(OnDemand, TheNextBestKernelIsTriedAfterOneThatFails) {
-  plant({default_variant(device_), fallback_variant()});
-  make_wrong(default_variant(device_), fused_);
+  plant({fast_kernel(device_), fallback_variant()});
+  make_wrong(fast_kernel(device_), fused_);
   const auto context = open();
   for (int call = 0; call < 3; ++call) {
     multiply(*context, fused_);
@@ -247,7 +247,7 @@ TEST_F(OnDemand, APassStaysWhereItIsPredictedToBeFasterThanTheKernel) {
     expect(multiply(*context, p), Tier::kDevice, Reason::kPredicted);
     context->wait_for_certificates();
   }
-  EXPECT_EQ(stored_verdict(p, untuned_kernel(device_, p)), true);
+  EXPECT_EQ(stored_verdict(p, default_kernel(device_, p)), true);
   EXPECT_EQ(means(*context, p), "host_pass");
   p.lda = p.ldb = 64;  // These operands are imported without a copy.
   EXPECT_EQ(means(*context, p), "certified");
@@ -360,7 +360,7 @@ class OnDemandResident : public ResidentTest {
 };
 
 TEST_F(OnDemandResident, APassOrTheFallbackComputesUntilAKernelIsCertified) {
-  const Variant best = default_variant(device_);
+  const Variant best = fast_kernel(device_);
   open({best});
   Problem fused = padded_problem(33, 17, 65, Transpose::kNo, Transpose::kYes, 2.0f, 0.5f);
   fused.epilogue = parse_epilogue("bias_column+relu+residual");
@@ -372,7 +372,7 @@ TEST_F(OnDemandResident, APassOrTheFallbackComputesUntilAKernelIsCertified) {
     context_->context.wait_for_certificates();
     const rooftile_resident_operands operands = operands_of(second, 4);
     // Nothing is tuned of half precision, so that it gets the kernel of an untuned device.
-    const Variant expected = p.types.a == DataType::kF32 ? best : untuned_kernel(device_, p);
+    const Variant expected = p.types.a == DataType::kF32 ? best : default_kernel(device_, p);
     EXPECT_EQ(kernel_of(second, operands), short_name(expected));
     expect_right(second, operands);
     release_buffers();
@@ -387,7 +387,7 @@ TEST_F(OnDemandResident, AnUntunedDeviceCertifiesTheKernelForEachKindOfProblem) 
     expect_right(first, 4);  // by the fallback
     context_->context.wait_for_certificates();
     const rooftile_resident_operands operands = operands_of(second, 4);
-    EXPECT_EQ(kernel_of(second, operands), short_name(untuned_kernel(device_, p)));
+    EXPECT_EQ(kernel_of(second, operands), short_name(default_kernel(device_, p)));
     EXPECT_NE(kernel_of(second, operands), short_name(fallback_variant()));
     expect_right(second, operands);
     release_buffers();
@@ -405,23 +405,23 @@ TEST_F(OnDemandResident, AnUntunedDeviceOfADeterministicContextKeepsTheFallback)
 }
 
 TEST_F(OnDemandResident, ADeterministicContextKeepsThePass) {
-  open({default_variant(device_)});
+  open({fast_kernel(device_)});
   rooftile_close(context_);
   context_ = nullptr;
   const ScopedEnvironment deterministic("ROOFTILE_DETERMINISTIC", "1");
-  open({default_variant(device_)});
+  open({fast_kernel(device_)});
   Problem p = padded_problem(33, 17, 65, Transpose::kNo, Transpose::kYes);
   p.epilogue = parse_epilogue("relu");
   Product product(p);
   const rooftile_resident_operands operands = operands_of(product);
   expect_right(product, operands);
   context_->context.wait_for_certificates();
-  EXPECT_EQ(kernel_of(product, operands), short_name(default_variant(device_)));
+  EXPECT_EQ(kernel_of(product, operands), short_name(fast_kernel(device_)));
   EXPECT_GT(prepared(product, operands).workspace_bytes, 0u);
 }
 
 TEST_F(OnDemandResident, DataMayOutliveTheContextThatCertifies) {
-  open({default_variant(device_)});
+  open({fast_kernel(device_)});
   Problem p = padded_problem(33, 17, 65, Transpose::kNo, Transpose::kYes);
   p.epilogue = parse_epilogue("gelu_erf");
   Product product(p);

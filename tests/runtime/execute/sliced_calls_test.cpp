@@ -13,8 +13,8 @@
 #include "core/hash.h"
 #include "generator/compile.h"
 #include "generator/emit.h"
+#include "tests/support/fast_kernel.h"
 #include "tests/support/transfer_fixture.h"
-#include "tests/support/untuned_default.h"
 
 namespace rooftile {
 namespace {
@@ -71,7 +71,7 @@ TEST_F(SlicedCalls, AfterAFailedKernelTheNextOneComputesTheRemainingSlices) {
   // The buffer size leaves room for the packed operands of any kernel.
   device_.limits.max_storage_buffer_range_bytes = 300'000;
   const Problem p = packed_problem(600, 128, 256);
-  const Shader first = emit_gemm(default_variant(device_), {});
+  const Shader first = emit_gemm(fast_kernel(device_), {});
   std::vector<std::uint32_t> words = compile(first);
   words.resize(words.size() / 2);
   std::filesystem::create_directories(folder_ / "cache" / "spirv");
@@ -84,8 +84,7 @@ TEST_F(SlicedCalls, AfterAFailedKernelTheNextOneComputesTheRemainingSlices) {
   Product product(p);
   context->gemm(call_of(product, TierChoice::kDevice));
   product.expect_right();
-  EXPECT_THAT(testing::internal::GetCapturedStderr(),
-              HasSubstr(short_name(default_variant(device_))));
+  EXPECT_THAT(testing::internal::GetCapturedStderr(), HasSubstr(short_name(fast_kernel(device_))));
 }
 
 TEST_F(SlicedCalls, TheLogSaysThatACallIsSliced) {

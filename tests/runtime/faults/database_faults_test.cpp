@@ -13,10 +13,10 @@
 #include "db/store.h"
 #include "generator/space.h"
 #include "runtime/dispatch/context.h"
+#include "tests/support/fast_kernel.h"
 #include "tests/support/faults_fixture.h"
 #include "tests/support/full_disk.h"
 #include "tests/support/synthetic_database.h"
-#include "tests/support/untuned_default.h"
 
 namespace rooftile {
 namespace {
@@ -91,7 +91,7 @@ TEST_F(DatabaseFaults, ADatabaseReplacedWhileOpenGetsCountsAndVerdictsOfItsDevic
     other_row = store.device_id(other);  // The first file has this device in the same row.
     ASSERT_EQ(other_row, Store(database_).find_device(device_));
   }
-  write_test_database(fresh, device_, {default_variant(device_), fallback_variant()}, {}, {},
+  write_test_database(fresh, device_, {fast_kernel(device_), fallback_variant()}, {}, {},
                       no_host());
   std::filesystem::rename(fresh, database_);
   expect_one_line(said_by([&] {

@@ -12,10 +12,10 @@
 
 #include "runtime/dispatch/context.h"
 #include "runtime/kernel/step_time.h"
+#include "tests/support/fast_kernel.h"
 #include "tests/support/faults_fixture.h"
 #include "tests/support/gate.h"
 #include "tests/support/resident_fixture.h"
-#include "tests/support/untuned_default.h"
 
 namespace rooftile {
 namespace {
@@ -79,7 +79,7 @@ TEST_F(Faults, ADeviceLostInAGuardedCallIsAnsweredByTheHost) {
 }
 
 TEST_F(Faults, TheHostAnswersWhereTheDeviceIsLostBetweenStepsOfALongCall) {
-  plant(database_, device_, {default_variant(device_)}, 8 * kStepNs);
+  plant(database_, device_, {fast_kernel(device_)}, 8 * kStepNs);
   const auto context = open();
   Problem p = packed_problem(64, 64, 64);
   p.beta = 0.5f;
@@ -94,7 +94,7 @@ TEST_F(Faults, TheHostAnswersWhereTheDeviceIsLostBetweenStepsOfALongCall) {
 TEST_F(Faults, ADeviceLostBetweenSlicesLeavesTheRestToTheHost) {
   DeviceProfile small = device_;
   small.limits.max_storage_buffer_range_bytes = 64 << 10;
-  plant(database_, small, {default_variant(device_), fallback_variant()});
+  plant(database_, small, {fast_kernel(device_), fallback_variant()});
   const auto context = open();
   // A has 120,000 bytes.
   const Problem p = padded_problem(300, 60, 100, Transpose::kNo, Transpose::kNo, 1, 0.5f);
@@ -110,7 +110,7 @@ TEST_F(Faults, ADeviceLostBetweenSlicesLeavesTheRestToTheHost) {
 TEST_F(Faults, AForcedCallReturnsTheErrorOfItsFailedSlice) {
   DeviceProfile small = device_;
   small.limits.max_storage_buffer_range_bytes = 64 << 10;
-  plant(database_, small, {default_variant(device_), fallback_variant()});
+  plant(database_, small, {fast_kernel(device_), fallback_variant()});
   const auto context = open();
   Product product(padded_problem(300, 60, 100, Transpose::kNo, Transpose::kNo, 1, 0.5f));
   context->gemm(call_of(product, TierChoice::kDevice));
@@ -185,7 +185,7 @@ class ResidentFaults : public ResidentTest {
 };
 
 TEST_F(ResidentFaults, WorkOnALostDeviceFailsAndHostPointerCallsStillWork) {
-  open({default_variant(device_)});
+  open({fast_kernel(device_)});
   Product product(padded_problem(33, 17, 65, Transpose::kNo, Transpose::kNo));
   const ProblemArgs problem(product);
   const rooftile_resident_operands operands = operands_of(product);
@@ -218,7 +218,7 @@ rooftile_gemm_args forced_host_call(const ProblemArgs& problem, Product& product
 TEST_F(ResidentFaults, AKernelIsCompiledOnceForHostMemoryAndDeviceBuffers) {
   const Problem p = padded_problem(33, 17, 65, Transpose::kNo, Transpose::kNo);
   for (const bool buffers_first : {false, true}) {
-    open({default_variant(device_)});
+    open({fast_kernel(device_)});
     int compiled = 0;  // pipelines that exist before the second call
     for (const bool on_buffers : {buffers_first, !buffers_first}) {
       const int before = FaultyDriver::calls(DriverCall::kCompile);
@@ -238,7 +238,7 @@ TEST_F(ResidentFaults, AKernelIsCompiledOnceForHostMemoryAndDeviceBuffers) {
 }
 
 TEST_F(ResidentFaults, AKernelThatFailsOnHostMemoryIsNotUsedOnDeviceBuffers) {
-  open({default_variant(device_)});
+  open({fast_kernel(device_)});
   Product product(padded_problem(33, 17, 65, Transpose::kNo, Transpose::kNo));
   const ProblemArgs problem(product);
   const rooftile_gemm_args args = forced_host_call(problem, product);
@@ -326,7 +326,7 @@ TEST_F(Faults, TheHostAnswersWhileTheCompilerLacksMemory) {
 }
 
 TEST_F(Faults, ABackgroundCompilationWithoutMemoryIsReported) {
-  Gate gate(cache_, default_variant(device_));
+  Gate gate(cache_, fast_kernel(device_));
   auto context =
       std::make_unique<Context>(ContextOptions{.database = database_, .cache_folder = cache_});
   FaultyDriver::fail(DriverCall::kCompile, VK_ERROR_OUT_OF_HOST_MEMORY);

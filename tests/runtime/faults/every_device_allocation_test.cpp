@@ -12,8 +12,8 @@
 
 #include "tests/support/c_api_fixture.h"
 #include "tests/support/failing_allocations.h"
+#include "tests/support/fast_kernel.h"
 #include "tests/support/resident_fixture.h"
-#include "tests/support/untuned_default.h"
 
 namespace rooftile {
 namespace {
@@ -28,7 +28,7 @@ class EveryDeviceAllocation : public ResidentTest {
  protected:
   void SetUp() override {
     ResidentTest::SetUp();
-    open({default_variant(device_), fallback_variant()}, {}, {}, 1e5, slow_host());
+    open({fast_kernel(device_), fallback_variant()}, {}, {}, 1e5, slow_host());
     expect_right_on_device();
   }
   void TearDown() override {
@@ -174,7 +174,7 @@ TEST_F(EveryDeviceAllocation, OfResidentDataFailsInItsTurnAndTheCallIsRightOrRef
 // What the first use of device buffers reads of the database is read on this thread.
 TEST_F(EveryDeviceAllocation, OfOpeningADatabaseFailsInItsTurn) {
   const std::string database = (folder_ / "opened.db").string();
-  write_test_database(database, device_, {default_variant(device_), fallback_variant()}, {}, {},
+  write_test_database(database, device_, {fast_kernel(device_), fallback_variant()}, {}, {},
                       slow_host());
   add_portfolio(database);
   const rooftile_options options = {.struct_size = sizeof options,

@@ -21,10 +21,10 @@
 #include "runtime/execute/device_product.h"
 #include "tests/support/await.h"
 #include "tests/support/blocked_threads.h"
+#include "tests/support/fast_kernel.h"
 #include "tests/support/faults_fixture.h"
 #include "tests/support/gate.h"
 #include "tests/support/pages.h"
-#include "tests/support/untuned_default.h"
 
 namespace rooftile {
 namespace {
@@ -47,7 +47,7 @@ class ImportingFaults : public Faults {
     calibration.device.import_ns = 1;
     calibration.device.import_upload_gbps = calibration.device.import_download_gbps = 1;
     std::filesystem::remove(database_);
-    write_test_database(database_, device, {default_variant(device), fallback_variant()}, {}, {},
+    write_test_database(database_, device, {fast_kernel(device), fallback_variant()}, {}, {},
                         calibration);
   }
   Answer multiply_there(Context& context) const {
@@ -257,7 +257,7 @@ TEST_F(ImportingFaultsDeathTest, CallsDoNotWaitForAKernelWhoseCompilationAHangBl
                 static int status = 1;
                 std::atexit([] { std::_Exit(status); });
                 const int compiled = FaultyDriver::calls(DriverCall::kCompile);
-                Gate gate(cache_, default_variant(device_));
+                Gate gate(cache_, fast_kernel(device_));
                 Context context({.database = database_, .cache_folder = cache_});
                 Caller first(context, whole_, TierChoice::kDevice);
                 // The quick kernel computes this call.
@@ -290,7 +290,7 @@ TEST_F(ImportingFaultsDeathTest, CallsDoNotWaitForAKernelWhoseCompilationAHangBl
 TEST_F(ImportingFaultsDeathTest, CallsDoNotWaitForTheCompilerOfADeviceThatHangs) {
   EXPECT_EXIT(alone([&] {
                 const Problem ready = packed_problem(64, 48, 80, Transpose::kNo, Transpose::kYes);
-                Gate gate(cache_, default_variant(device_));
+                Gate gate(cache_, fast_kernel(device_));
                 const auto context = open();
                 expect(multiply(*context, ready), Tier::kDevice, Reason::kPredicted);
                 FaultyDriver::fail(DriverCall::kWait, VK_TIMEOUT);
@@ -361,7 +361,7 @@ TEST_F(ImportingFaultsDeathTest, AnAbandonedCallStopsUsingADeviceThatHangs) {
                   DeviceProduct left({device, device->profile(), rates, pool, imports}, kernel, 1e5,
                                      operands.call(TierChoice::kAuto));
                   left.submit();
-                  EXPECT_TRUE(left.is_to_be_outlasted());
+                  EXPECT_TRUE(left.must_wait_for_device());
                   FaultyDriver::fail(DriverCall::kWait, VK_TIMEOUT);
                 }
                 EXPECT_GT(imports, 0u);

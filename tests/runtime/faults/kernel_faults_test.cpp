@@ -16,8 +16,8 @@
 #include "generator/compile.h"
 #include "generator/emit.h"
 #include "generator/space.h"
+#include "tests/support/fast_kernel.h"
 #include "tests/support/faults_fixture.h"
-#include "tests/support/untuned_default.h"
 
 namespace rooftile {
 namespace {
@@ -29,7 +29,7 @@ using DriverCall = FaultyDriver::Call;
 
 TEST_F(Faults, AfterAFailedKernelTheNextOneAnswers) {
   // The cached module is truncated and has a valid checksum, so that the device layer refuses it.
-  const Shader first = emit_gemm(default_variant(device_), signature_of(problem_));
+  const Shader first = emit_gemm(fast_kernel(device_), signature_of(problem_));
   std::vector<std::uint32_t> words = compile(first);
   words.resize(words.size() / 2);
   std::filesystem::create_directories(cache_ / "spirv");
@@ -42,7 +42,7 @@ TEST_F(Faults, AfterAFailedKernelTheNextOneAnswers) {
                     for (int call = 0; call < 3; ++call)
                       expect(multiply(*context), Tier::kDevice, Reason::kPredicted);
                   }),
-                  short_name(default_variant(device_)));
+                  short_name(fast_kernel(device_)));
   EXPECT_FALSE(context->device_state().last_failure.empty());
 }
 
@@ -54,7 +54,7 @@ TEST_F(Faults, AfterAKernelThatCannotBeLaunchedTheNextOneAnswers) {
                     for (int call = 0; call < 3; ++call)
                       expect(multiply(*context), Tier::kDevice, Reason::kPredicted);
                   }),
-                  "kernel '" + short_name(default_variant(device_)) + "' fails");
+                  "kernel '" + short_name(fast_kernel(device_)) + "' fails");
   EXPECT_EQ(FaultyDriver::failed(DriverCall::kSubmit), 1);
 }
 
@@ -67,7 +67,7 @@ TEST_F(Faults, WhenEveryKernelFailsTheHostAnswersAndTheDecisionNamesTheReason) {
       expect(multiply(*context), Tier::kHost, Reason::kPredicted);
   });
   EXPECT_EQ(std::ranges::count(said, '\n'), 2) << said;
-  for (const Variant& variant : {default_variant(device_), fallback_variant()})
+  for (const Variant& variant : {fast_kernel(device_), fallback_variant()})
     EXPECT_THAT(said, HasSubstr("kernel '" + short_name(variant) + "' fails"));
   const Decision decision = context->decide(problem_);
   EXPECT_EQ(decision.veto_name, Veto::kNoKernel);

@@ -2,9 +2,9 @@
 // compiled.
 #include "tests/support/await.h"
 #include "tests/support/blocked_threads.h"
+#include "tests/support/fast_kernel.h"
 #include "tests/support/faults_fixture.h"
 #include "tests/support/gate.h"
-#include "tests/support/untuned_default.h"
 
 namespace rooftile {
 namespace {
@@ -29,13 +29,13 @@ class QuickFaults : public Faults {
   }
   void expect_best_kernel_answers(Context& context) const {
     EXPECT_TRUE(await("the best kernel answers",
-                      [&] { return is(multiply(context, untuned_), default_variant(device_)); }));
+                      [&] { return is(multiply(context, untuned_), fast_kernel(device_)); }));
   }
 };
 
 // lavapipe compiles a kernel on the queue at its first dispatch.
 TEST_F(QuickFaults, CallsDoNotWaitBehindTheCompilersDispatch) {
-  Gate gate(cache_, default_variant(device_));
+  Gate gate(cache_, fast_kernel(device_));
   const auto context = open_with_quick_kernel();
   FaultyDriver::hold_next(DriverCall::kWait);
   EXPECT_TRUE(gate.open());
@@ -48,12 +48,12 @@ TEST_F(QuickFaults, CallsDoNotWaitBehindTheCompilersDispatch) {
     answer = multiply(*context, untuned_);
     return answer.tier != Tier::kHost;
   }));
-  EXPECT_TRUE(is(answer, default_variant(device_)));
+  EXPECT_TRUE(is(answer, fast_kernel(device_)));
 }
 
 TEST_F(QuickFaults, TheCompilersDispatchIsNotQueuedBeforeACall) {
   const int compiled = FaultyDriver::calls(DriverCall::kCompile);
-  Gate gate(cache_, default_variant(device_));
+  Gate gate(cache_, fast_kernel(device_));
   const auto context = open_with_quick_kernel();
   FaultyDriver::hold_next(DriverCall::kWait);
   std::thread computing([&] { EXPECT_TRUE(is(multiply(*context, untuned_), fallback_variant())); });
@@ -72,7 +72,7 @@ TEST_F(QuickFaults, TheCompilersDispatchIsNotQueuedBeforeACall) {
 }
 
 TEST_F(QuickFaults, AQuickKernelThatCannotBeLaunchedIsSkipped) {
-  Gate gate(cache_, default_variant(device_));
+  Gate gate(cache_, fast_kernel(device_));
   const auto context = open_with_quick_kernel();
   expect_one_line(said_by([&] {
                     FaultyDriver::fail_once(DriverCall::kSubmit, VK_ERROR_INITIALIZATION_FAILED);
@@ -85,7 +85,7 @@ TEST_F(QuickFaults, AQuickKernelThatCannotBeLaunchedIsSkipped) {
 }
 
 TEST_F(QuickFaults, TheHostAnswersWhereTheDeviceIsLostMeanwhile) {
-  Gate gate(cache_, default_variant(device_));
+  Gate gate(cache_, fast_kernel(device_));
   const auto context = open_with_quick_kernel();
   expect_one_line(said_by([&] {
                     FaultyDriver::fail(DriverCall::kWait, VK_ERROR_DEVICE_LOST);

@@ -1,9 +1,9 @@
 // Calls on device buffers on a device that hangs. Time is counted in waits that failed.
 #include <rooftile/resident.h>
 
+#include "tests/support/fast_kernel.h"
 #include "tests/support/faulty_driver.h"
 #include "tests/support/resident_fixture.h"
-#include "tests/support/untuned_default.h"
 
 namespace rooftile {
 namespace {
@@ -14,7 +14,7 @@ class ResidentFaults : public ResidentTest {
  protected:
   void SetUp() override {
     ResidentTest::SetUp();
-    open({default_variant(device_)});
+    open({fast_kernel(device_)});
   }
   void TearDown() override {
     FaultyDriver::heal();

@@ -4,7 +4,7 @@
 #include <thread>
 
 #include "db/store.h"
-#include "generator/priors/untuned_kernel.h"
+#include "generator/priors/default_kernel.h"
 #include "generator/version.h"
 #include "runtime/abi/c_api_context.h"
 #include "runtime/abi/resident_handles.h"
@@ -29,7 +29,7 @@ class AwaitedCertificates : public ResidentTest {
     Product product(p);
     return prepared(product, operands_of(product)).kernel;
   }
-  std::string wanted(const Problem& p) const { return short_name(untuned_kernel(device_, p)); }
+  std::string wanted(const Problem& p) const { return short_name(default_kernel(device_, p)); }
   void add(rooftile_list* list, const Product& product,
            const rooftile_resident_operands& operands) {
     const ProblemArgs problem(product);
@@ -85,7 +85,7 @@ TEST_F(AwaitedCertificates, AClassWithoutTunedEpilogueIsWaitedForAsWell) {
 
 TEST_F(AwaitedCertificates, TheNextKernelIsWaitedForWhereTheFirstIsWrong) {
   open({});
-  const auto kernels = untuned_kernels(device_, device_.limits, row_, own_buffers(row_));
+  const auto kernels = default_kernels(device_, device_.limits, row_, own_buffers(row_));
   ASSERT_GT(kernels.size(), 1u);
   Shader shader = emit_gemm(kernels.front().variant, signature_of(row_));
   const std::string_view right = "alpha * sum";

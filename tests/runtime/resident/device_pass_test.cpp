@@ -259,13 +259,13 @@ TEST_F(DevicePassTest, AKernelCertifiedOnDemandReplacesThePassWherePredictedFast
   expect_right(product, operands);
 }
 
-TEST(UntunedKernels, ThePassIsPreferredOnlyWhereItIsPredictedToBeFaster) {
+TEST(KernelsOfUntunedClass, ThePassIsPreferredOnlyWhereItIsPredictedToBeFaster) {
   const RankedChoice slow = {nullptr, 2.0}, fast = {nullptr, 1.0};
-  EXPECT_FALSE((UntunedKernels{{slow}, {}}).prefer_pass());
-  EXPECT_TRUE((UntunedKernels{{}, {slow}}).prefer_pass());
-  EXPECT_TRUE((UntunedKernels{{slow}, {fast}}).prefer_pass());
-  EXPECT_FALSE((UntunedKernels{{fast}, {slow}}).prefer_pass());
-  EXPECT_FALSE((UntunedKernels{{fast}, {fast}}).prefer_pass());
+  EXPECT_FALSE((KernelsOfUntunedClass{{slow}, {}}).prefer_pass());
+  EXPECT_TRUE((KernelsOfUntunedClass{{}, {slow}}).prefer_pass());
+  EXPECT_TRUE((KernelsOfUntunedClass{{slow}, {fast}}).prefer_pass());
+  EXPECT_FALSE((KernelsOfUntunedClass{{fast}, {slow}}).prefer_pass());
+  EXPECT_FALSE((KernelsOfUntunedClass{{fast}, {fast}}).prefer_pass());
 }
 
 /// The kernels store their sums in different ways. The certification problems check the pass after

@@ -11,10 +11,10 @@
 #include <functional>
 #include <limits>
 
+#include "tests/support/fast_kernel.h"
 #include "tests/support/grouped_product.h"
 #include "tests/support/resident_fixture.h"
 #include "tests/support/swiftshader.h"
-#include "tests/support/untuned_default.h"
 
 namespace rooftile {
 namespace {
@@ -180,7 +180,7 @@ class FloatingPointTest : public ResidentTest {
   void every_way(const Attempt& attempt) {
     open({});
     on_host_memory(attempt);
-    open({default_variant(device_), fallback_variant()}, {}, {}, 1e5, slow_host());
+    open({fast_kernel(device_), fallback_variant()}, {}, {}, 1e5, slow_host());
     on_host_memory(attempt);
     on_the_device(attempt);
     const std::string database = (folder_ / "1.db").string();

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <thread>
 
+#include "tests/support/fast_kernel.h"
 #include "tests/support/packed_fixture.h"
 #include "tests/support/transposes.h"
-#include "tests/support/untuned_default.h"
 
 namespace rooftile {
 namespace {
@@ -116,7 +116,7 @@ TEST_F(PackedTest, TakesEveryType) {
     const Types types = parse_types(text);
     for (const rooftile_operand operand : {ROOFTILE_OPERAND_A, ROOFTILE_OPERAND_B}) {
       SCOPED_TRACE(text);
-      open({parse_variant(kPacksBoth), default_variant(device_), fallback_variant()}, {}, types);
+      open({parse_variant(kPacksBoth), fast_kernel(device_), fallback_variant()}, {}, types);
       const bool integers = types.c == DataType::kI32;
       Product product(padded_problem(19, 13, 65, kYes, kNo, integers ? 1.0f : 2.0f,
                                      integers ? 1.0f : 0.5f, types));

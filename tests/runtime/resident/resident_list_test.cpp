@@ -4,8 +4,8 @@
 #include <thread>
 
 #include "runtime/abi/resident_handles.h"
+#include "tests/support/fast_kernel.h"
 #include "tests/support/resident_fixture.h"
-#include "tests/support/untuned_default.h"
 
 namespace rooftile {
 namespace {
@@ -81,7 +81,7 @@ struct Layer {
 
 TEST_F(ResidentListTest, LayersRunInOneSubmission) {
   const Epilogue epilogue = parse_epilogue("bias_column+relu");
-  open({default_variant(device_), fallback_variant()}, epilogue);
+  open({fast_kernel(device_), fallback_variant()}, epilogue);
   std::vector<Layer> layers;
   layers.emplace_back(7, 33, 50, epilogue);
   layers.emplace_back(7, 50, 21, epilogue);

@@ -7,8 +7,8 @@
 #include "core/hash.h"
 #include "generator/compile.h"
 #include "tests/support/await.h"
+#include "tests/support/fast_kernel.h"
 #include "tests/support/resident_fixture.h"
-#include "tests/support/untuned_default.h"
 
 namespace rooftile {
 namespace {
@@ -23,7 +23,7 @@ const char* const kVectors =
 const std::string kSplit = std::string(kVectors) + " split_k=3";
 
 TEST_F(ResidentTest, RightForEveryTransposeAtOddSizesAndOffsets) {
-  open({parse_variant(kVectors), default_variant(device_), fallback_variant()});
+  open({parse_variant(kVectors), fast_kernel(device_), fallback_variant()});
   for (Transpose trans_a : {Transpose::kNo, Transpose::kYes})
     for (Transpose trans_b : {Transpose::kNo, Transpose::kYes})
       for (const std::int64_t offset : {0, 1, 67, 128}) {
@@ -66,7 +66,7 @@ TEST_F(ResidentTest, OperandsMayShareOneBuffer) {
 TEST_F(ResidentTest, TakesEveryType) {
   for (const std::string& text : other_types()) {
     const Types types = parse_types(text);
-    open({default_variant(device_), fallback_variant()}, {}, types);
+    open({fast_kernel(device_), fallback_variant()}, {}, types);
     const bool integers = types.c == DataType::kI32;
     for (const std::int64_t offset : {0, 3}) {
       Product product(

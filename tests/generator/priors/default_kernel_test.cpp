@@ -1,6 +1,6 @@
 // Every generation of GPUs gets kernels of its own for each kind of problem and each type, without
 // anything that was measured.
-#include "generator/priors/untuned_kernel.h"
+#include "generator/priors/default_kernel.h"
 
 #include <gmock/gmock.h>
 
@@ -46,18 +46,18 @@ bool begins_with_matrix(const DeviceProfile& device, const Problem& p) {
 }
 
 Prior first(const DeviceProfile& device, const Problem& p) {
-  const std::vector<Prior> all = untuned_kernels(device, device.limits, p, own_buffers(p));
+  const std::vector<Prior> all = default_kernels(device, device.limits, p, own_buffers(p));
   return all.empty() ? Prior{} : all.front();
 }
 
-TEST(UntunedKernel, EveryGenerationHasALegalOneForEveryKindAndType) {
+TEST(DefaultKernel, EveryGenerationHasALegalOneForEveryKindAndType) {
   for (const DeviceProfile& device : chip_profiles())
     for (const char* types : kTypes)
       for (const Transpose trans_b : {Transpose::kNo, Transpose::kYes})
         for (const Sizes& size : kKinds) {
           const Problem p = problem(size, types, trans_b);
           SCOPED_TRACE(device.name + " " + to_string(p));
-          const std::vector<Prior> all = untuned_kernels(device, device.limits, p, own_buffers(p));
+          const std::vector<Prior> all = default_kernels(device, device.limits, p, own_buffers(p));
           ASSERT_FALSE(all.empty());
           std::set<std::string> seen;
           for (const Prior& kernel : all) {
@@ -65,14 +65,14 @@ TEST(UntunedKernel, EveryGenerationHasALegalOneForEveryKindAndType) {
                       std::nullopt);
             EXPECT_TRUE(seen.insert(to_string(kernel.variant)).second) << "listed twice";
           }
-          EXPECT_EQ(untuned_kernel(device, p), all.front().variant);
+          EXPECT_EQ(default_kernel(device, p), all.front().variant);
           EXPECT_EQ(all.back().variant, fallback_variant());
           EXPECT_EQ(all.front().variant.packed_a, Packed::kNo) << "packing costs a pass";
           EXPECT_EQ(all.front().variant.packed_b, Packed::kNo);
         }
 }
 
-TEST(UntunedKernel, TheChoiceIsOfTheTables) {
+TEST(DefaultKernel, TheChoiceIsOfTheTables) {
   for (const DeviceProfile& device : chip_profiles())
     for (const char* types : kTypes)
       for (const Sizes& size : kKinds) {
@@ -82,7 +82,7 @@ TEST(UntunedKernel, TheChoiceIsOfTheTables) {
       }
 }
 
-TEST(UntunedKernel, TheFamilyFollowsTheKindOfProblem) {
+TEST(DefaultKernel, TheFamilyFollowsTheKindOfProblem) {
   for (const DeviceProfile& device : chip_profiles())
     for (const char* types : kTypes) {
       SCOPED_TRACE(device.name + " " + types);
@@ -100,7 +100,7 @@ TEST(UntunedKernel, TheFamilyFollowsTheKindOfProblem) {
     }
 }
 
-TEST(UntunedKernel, FewRowsAndColumnsShareTheLoadsOfTheOtherOperand) {
+TEST(DefaultKernel, FewRowsAndColumnsShareTheLoadsOfTheOtherOperand) {
   for (const DeviceProfile& device : chip_profiles())
     for (const char* types : {"f32", "f16"}) {
       SCOPED_TRACE(device.name + " " + types);
@@ -112,7 +112,7 @@ TEST(UntunedKernel, FewRowsAndColumnsShareTheLoadsOfTheOtherOperand) {
     }
 }
 
-TEST(UntunedKernel, SmallProblemsGetSmallTilesOrPartsOfKAndLargeOnesLargeTiles) {
+TEST(DefaultKernel, SmallProblemsGetSmallTilesOrPartsOfKAndLargeOnesLargeTiles) {
   const auto area = [](const Variant& v) { return v.tile_m * v.tile_n; };
   for (const DeviceProfile& device : chip_profiles())
     for (const char* types : {"f32", "f16", "f16xq4b32_f16"}) {
@@ -124,11 +124,11 @@ TEST(UntunedKernel, SmallProblemsGetSmallTilesOrPartsOfKAndLargeOnesLargeTiles) 
     }
 }
 
-TEST(UntunedKernel, AWorkgroupForEachUnitIsEnough) {
+TEST(DefaultKernel, AWorkgroupForEachUnitIsEnough) {
   DeviceProfile device = chip_profile("NAVI31");
   const Problem p = problem({1024, 1024, 1024}, "f32");
   const auto workgroups = [&] {
-    const Variant v = untuned_kernel(device, p);
+    const Variant v = default_kernel(device, p);
     return p.m / v.tile_m * (p.n / v.tile_n) * v.split_k;
   };
   device.limits.compute_units = 8;
@@ -137,12 +137,12 @@ TEST(UntunedKernel, AWorkgroupForEachUnitIsEnough) {
   EXPECT_GE(workgroups(), 96);
 }
 
-TEST(UntunedKernel, FewTilesAreComputedInPartsOfKThatFillTheDevice) {
+TEST(DefaultKernel, FewTilesAreComputedInPartsOfKThatFillTheDevice) {
   for (const char* chip : {"NAVI31", "172", "dg2"}) {
     DeviceProfile device = chip_profile(chip);
     const auto kernel = [&](std::uint32_t units, std::int64_t k) {
       device.limits.compute_units = units;
-      return untuned_kernel(device, problem({35, 1500, k}, "f32"));
+      return default_kernel(device, problem({35, 1500, k}, "f32"));
     };
     const auto workgroups = [](const Variant& v) {
       return (35 + v.tile_m - 1) / v.tile_m * ((1500 + v.tile_n - 1) / v.tile_n) * v.split_k;
@@ -153,20 +153,20 @@ TEST(UntunedKernel, FewTilesAreComputedInPartsOfKThatFillTheDevice) {
   }
 }
 
-TEST(UntunedKernel, SoftwareDevicesGetAWorkgroupForEachProcessor) {
+TEST(DefaultKernel, SoftwareDevicesGetAWorkgroupForEachProcessor) {
   const DeviceProfile device = profile_of(DeviceKind::kSoftware, lavapipe_limits());
   const std::int64_t processors = std::max(1u, std::thread::hardware_concurrency());
   const auto tile = [&](std::int64_t n) {
-    return untuned_kernel(device, problem({1, n, 4096}, "f32xq8_0")).tile_n;
+    return default_kernel(device, problem({1, n, 4096}, "f32xq8_0")).tile_n;
   };
   EXPECT_EQ(tile(256 * processors), 256);
   EXPECT_EQ(tile(128 * processors), 128);
 }
 
-TEST(UntunedKernel, WeightsThatAreTooLargeToPackAreReadAsTheyLie) {
+TEST(DefaultKernel, WeightsThatAreTooLargeToPackAreReadAsTheyLie) {
   const DeviceProfile device = profile_of(DeviceKind::kSoftware, lavapipe_limits());
   const auto kernel = [&](std::int64_t n) {
-    return untuned_kernel(device, problem({512, n, 4096}, "f32xq4_k"));
+    return default_kernel(device, problem({512, n, 4096}, "f32xq4_k"));
   };
   const auto packed_bytes = [](std::int64_t n) { return std::uint64_t(n) * 4096 * 4; };
   ASSERT_LT(packed_bytes(4096), device.limits.max_storage_buffer_range_bytes);
@@ -175,44 +175,44 @@ TEST(UntunedKernel, WeightsThatAreTooLargeToPackAreReadAsTheyLie) {
   EXPECT_EQ(kernel(14336).family, Family::kVector);
 }
 
-TEST(UntunedKernel, TilesThatWouldBeMostlyEmptyGiveWay) {
+TEST(DefaultKernel, TilesThatWouldBeMostlyEmptyGiveWay) {
   const DeviceProfile device = chip_profile("NAVI31");
   // 1000 matrices occupy the device whatever the tile, so that only its waste differs.
-  EXPECT_EQ(untuned_kernel(device, problem({64, 64, 64, 1000}, "f16")).tile_m, 64);
-  EXPECT_EQ(untuned_kernel(device, problem({60, 60, 64, 1000}, "f32")).family, Family::kTiled);
-  EXPECT_EQ(untuned_kernel(device, problem({48, 48, 64, 1000}, "f32")).family,
+  EXPECT_EQ(default_kernel(device, problem({64, 64, 64, 1000}, "f16")).tile_m, 64);
+  EXPECT_EQ(default_kernel(device, problem({60, 60, 64, 1000}, "f32")).family, Family::kTiled);
+  EXPECT_EQ(default_kernel(device, problem({48, 48, 64, 1000}, "f32")).family,
             Family::kBatchedSmall);
 }
 
-TEST(UntunedKernel, RowsThatVectorsDoNotDivideAreLoadedByElements) {
+TEST(DefaultKernel, RowsThatVectorsDoNotDivideAreLoadedByElements) {
   for (const DeviceProfile& device : chip_profiles())
     for (const char* types : {"f32", "f16", "i8_i32"}) {
       const Problem p = problem({4099, 4101, 4103}, types);
-      const Variant v = untuned_kernel(device, p);
+      const Variant v = default_kernel(device, p);
       EXPECT_EQ(illegal_reason(v, device.limits, p, own_buffers(p)), std::nullopt);
       EXPECT_THAT(v.family, AnyOf(Family::kMatrix, Family::kTiled))
           << device.name << " " << to_string(p);
     }
 }
 
-TEST(UntunedKernel, LegalityIsThatOfTheGivenLimits) {
+TEST(DefaultKernel, LegalityIsThatOfTheGivenLimits) {
   const DeviceProfile device = profile_of(DeviceKind::kSoftware, lavapipe_limits());
   const Problem p = problem(kLarge, "f32");
   const auto uses_texels = [](const Variant& v) {
     return v.load_path_a == LoadPath::kTexel || v.load_path_b == LoadPath::kTexel;
   };
-  EXPECT_TRUE(uses_texels(untuned_kernel(device, p)));
+  EXPECT_TRUE(uses_texels(default_kernel(device, p)));
   DeviceLimits without = device.limits;
   without.texel_buffer_r32 = without.texel_buffer_rgba32 = false;
-  const std::vector<Prior> all = untuned_kernels(device, without, p, own_buffers(p));
+  const std::vector<Prior> all = default_kernels(device, without, p, own_buffers(p));
   ASSERT_FALSE(all.empty());
   EXPECT_EQ(all.front().variant.family, Family::kBroadcast);
   for (const Prior& kernel : all) EXPECT_FALSE(uses_texels(kernel.variant));
 }
 
-TEST(UntunedKernel, DevicesWithoutATableGetTheDefaultsOfTheFamily) {
+TEST(DefaultKernel, DevicesWithoutATableGetTheDefaultsOfTheFamily) {
   const auto family = [](const DeviceProfile& device, const Sizes& size, const char* types) {
-    return untuned_kernel(device, problem(size, types)).family;
+    return default_kernel(device, problem(size, types)).family;
   };
   const DeviceProfile plain = profile_of(DeviceKind::kDiscrete, discrete_limits());
   const DeviceProfile units = profile_of(DeviceKind::kDiscrete, matrix_limits());
@@ -222,22 +222,22 @@ TEST(UntunedKernel, DevicesWithoutATableGetTheDefaultsOfTheFamily) {
   for (const char* types : kTypes) {
     EXPECT_EQ(family(plain, kRow, types), Family::kVector) << types;
     EXPECT_EQ(family(plain, kColumn, types), Family::kVector) << types;
-    EXPECT_EQ(untuned_kernel(plain, problem(kRow, types)).tile_m, 1) << types;
-    EXPECT_EQ(untuned_kernel(plain, problem(kColumn, types)).tile_n, 1) << types;
+    EXPECT_EQ(default_kernel(plain, problem(kRow, types)).tile_m, 1) << types;
+    EXPECT_EQ(default_kernel(plain, problem(kColumn, types)).tile_n, 1) << types;
   }
   EXPECT_EQ(family(plain, kBatched, "f32"), Family::kBatchedSmall);
   EXPECT_EQ(family(profile_of(DeviceKind::kOther, minimum_limits()), kLarge, "f32"),
             Family::kTiled);
 }
 
-TEST(UntunedKernel, WhatNothingCanComputeHasNone) {
+TEST(DefaultKernel, WhatNothingCanComputeHasNone) {
   const DeviceProfile device = profile_of(DeviceKind::kOther, minimum_limits());
   const Problem p = problem({1 << 20, 1 << 20, 1 << 20}, "f32");
-  EXPECT_TRUE(untuned_kernels(device, device.limits, p, own_buffers(p)).empty());
-  EXPECT_EQ(untuned_kernel(device, p), fallback_variant());
+  EXPECT_TRUE(default_kernels(device, device.limits, p, own_buffers(p)).empty());
+  EXPECT_EQ(default_kernel(device, p), fallback_variant());
 }
 
-TEST(UntunedKernel, SoftwareDevicesGetTheFamilyOfTheKind) {
+TEST(DefaultKernel, SoftwareDevicesGetTheFamilyOfTheKind) {
   for (const std::uint32_t lanes : {4u, 8u}) {
     DeviceProfile device = profile_of(DeviceKind::kSoftware, lavapipe_limits());
     device.limits.subgroup_size = device.limits.min_subgroup_size =
@@ -249,27 +249,27 @@ TEST(UntunedKernel, SoftwareDevicesGetTheFamilyOfTheKind) {
     device.limits.float16_arithmetic = true;
     for (const char* types : kTypes)
       for (const Sizes& size : kKinds)
-        EXPECT_NE(untuned_kernel(device, problem(size, types)).family, Family::kMatrix) << types;
+        EXPECT_NE(default_kernel(device, problem(size, types)).family, Family::kMatrix) << types;
     for (const char* types : {"f32", "f16", "bf16"}) {
       for (const Sizes& size : {kLarge, kMedium})
-        EXPECT_EQ(untuned_kernel(device, problem(size, types)).family,
+        EXPECT_EQ(default_kernel(device, problem(size, types)).family,
                   lanes == 8 ? Family::kBroadcast : Family::kRegister);
-      EXPECT_EQ(untuned_kernel(device, problem({16, 16, 16, 1000}, types)).family,
+      EXPECT_EQ(default_kernel(device, problem({16, 16, 16, 1000}, types)).family,
                 Family::kBatchedSmall);
-      EXPECT_EQ(untuned_kernel(device, problem({32, 32, 64, 200}, types)).family,
+      EXPECT_EQ(default_kernel(device, problem({32, 32, 64, 200}, types)).family,
                 Family::kRegister);
       for (const Sizes& size : {kRow, kRows, kColumn, kColumns})
-        EXPECT_EQ(untuned_kernel(device, problem(size, types)).family, Family::kVector);
+        EXPECT_EQ(default_kernel(device, problem(size, types)).family, Family::kVector);
     }
   }
 }
 
-TEST(UntunedKernel, IsTheFirstStartOfASearchAndPriorsFollow) {
+TEST(DefaultKernel, IsTheFirstStartOfASearchAndPriorsFollow) {
   const DeviceProfile device = chip_profile("172");
   const Problem p = problem(kMedium, "f16");
   const std::vector<Variant> starts = first_starts(device, p);
   ASSERT_FALSE(starts.empty());
-  EXPECT_EQ(starts.front(), untuned_kernel(device, p));
+  EXPECT_EQ(starts.front(), default_kernel(device, p));
   EXPECT_EQ(starts.size(), 1 + priors_for(device, p).size());
 }
 

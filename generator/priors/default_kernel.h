@@ -19,12 +19,12 @@ namespace rooftile {
 /// families for this kind of problem, which is what devices without a table get; last the kernel
 /// that is legal almost everywhere (fallback_variant). A grouped problem is of the kind of its
 /// equal batch. Empty: nothing is legal.
-std::vector<Prior> untuned_kernels(const DeviceProfile& device, const DeviceLimits& limits,
+std::vector<Prior> default_kernels(const DeviceProfile& device, const DeviceLimits& limits,
                                    const Problem& p, const Placement& placement);
 
-/// Returns the first of untuned_kernels() where each operand has a buffer of its own, and
+/// Returns the first of default_kernels() where each operand has a buffer of its own, and
 /// fallback_variant() where there is none.
-Variant untuned_kernel(const DeviceProfile& device, const Problem& p);
+Variant default_kernel(const DeviceProfile& device, const Problem& p);
 
 /// Returns the first candidates of a search without any history: the default kernel, then the
 /// priors.

@@ -1,4 +1,4 @@
-#include "generator/priors/untuned_kernel.h"
+#include "generator/priors/default_kernel.h"
 
 #include <fmt/format.h>
 
@@ -165,7 +165,7 @@ void put_occupying_first(std::vector<Prior>& kernels, std::int64_t units, const 
 
 }  // namespace
 
-std::vector<Prior> untuned_kernels(const DeviceProfile& device, const DeviceLimits& limits,
+std::vector<Prior> default_kernels(const DeviceProfile& device, const DeviceLimits& limits,
                                    const Problem& p, const Placement& placement) {
   std::vector<Prior> kernels;
   const Problem like = is_grouped(p) ? equal_batch(p, filled_groups(p)) : p;
@@ -205,13 +205,13 @@ std::vector<Prior> untuned_kernels(const DeviceProfile& device, const DeviceLimi
   return kernels;
 }
 
-Variant untuned_kernel(const DeviceProfile& device, const Problem& p) {
-  const std::vector<Prior> kernels = untuned_kernels(device, device.limits, p, own_buffers(p));
+Variant default_kernel(const DeviceProfile& device, const Problem& p) {
+  const std::vector<Prior> kernels = default_kernels(device, device.limits, p, own_buffers(p));
   return kernels.empty() ? fallback_variant() : kernels.front().variant;
 }
 
 std::vector<Variant> first_starts(const DeviceProfile& device, const Problem& p) {
-  std::vector<Variant> starts = {untuned_kernel(device, p)};
+  std::vector<Variant> starts = {default_kernel(device, p)};
   for (const Prior& prior : priors_for(device, p)) starts.push_back(prior.variant);
   return starts;
 }
