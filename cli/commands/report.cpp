@@ -2,7 +2,6 @@
 
 #include <unistd.h>
 
-#include <algorithm>
 #include <array>
 
 #include "cli/command.h"
@@ -28,10 +27,10 @@ struct ReportArguments {
 };
 
 /// Reads "512x512x512", as tables show a problem, or "512,512,512".
-std::array<std::int64_t, 3> sizes_of(std::string text) {
-  std::ranges::replace(text, ',', 'x');
+std::array<std::int64_t, 3> sizes_of(const std::string& text) {
   std::array<std::int64_t, 3> sizes = {};
-  const std::vector<std::string> words = CLI::detail::split(text, 'x');
+  const std::vector<std::string> words =
+      CLI::detail::split(text, text.find(',') == std::string::npos ? 'x' : ',');
   const CLI::Validator number = whole_number(1, std::int64_t{1} << 40);
   if (words.size() != sizes.size())
     throw CLI::ValidationError("--problem", fmt::format("'{}' is not MxNxK", text));
