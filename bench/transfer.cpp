@@ -1,7 +1,8 @@
 // Measures what a call takes without its kernel: empty dispatches, copies by size and path, and
 // whole calls beside the sum of their predicted parts. Calls run in turn: on the device with staged
 // operands, on the device with the predicted transfer paths (imported host memory among them), on
-// the host's BLAS, and on the dispatcher's choice.
+// the host's BLAS, and on the dispatcher's choice. Last the time a call of one to eight threads
+// whose operands are staged.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -10,6 +11,7 @@
 #include <cmath>
 #include <cstdio>
 #include <filesystem>
+#include <future>
 #include <set>
 #include <string>
 #include <vector>
@@ -33,7 +35,7 @@ constexpr double kLongestCallNs = 1e9, kLongestRoundsNs = 2e9;
 
 struct Options {
   std::filesystem::path database;
-  std::set<std::string> parts = {"dispatches", "copies", "calls"};
+  std::set<std::string> parts = {"dispatches", "copies", "calls", "threads"};
   int rounds = 15;
   double seconds = 60;
   std::string csv;
@@ -56,6 +58,8 @@ std::vector<Problem> usual_problems() {
           problem(1024, 1024, 1024, kNo, 0), problem(1001, 1001, 1001, kNo, 0),
           problem(16, 4096, 12288, kYes, 0)};
 }
+
+const Problem kOfThreads = problem(512, 512, 512, Transpose::kNo, 0);
 
 /// Copy of the database without the calibration of imports.
 class StagingDatabase {
@@ -215,6 +219,51 @@ void add_calls(Table& table, const Options& options, const std::vector<Problem>&
       std::ranges::max(over_predicted));
 }
 
+/// Elapsed time over the number of calls, with so many threads calling the device.
+double call_of_threads_ns(Context& context, const Problem& p, int threads) {
+  constexpr int kCalls = 16;
+  struct Operands {
+    std::vector<char> a, b, c;
+  };
+  std::vector<Operands> operands;
+  Random random(1);
+  for (int t = 0; t < threads; ++t)
+    operands.push_back({random_operand(DataType::kF32, span_a(p), random),
+                        random_operand(DataType::kF32, span_b(p), random),
+                        random_operand(DataType::kF32, span_c(p), random)});
+  std::vector<std::future<void>> calls;
+  const double start = now_ns();
+  for (Operands& own : operands)
+    calls.push_back(std::async(std::launch::async, [&] {
+      for (int i = 0; i < kCalls / threads; ++i)
+        context.gemm({.problem = p,
+                      .a = own.a.data(),
+                      .b = own.b.data(),
+                      .c = own.c.data(),
+                      .tier = TierChoice::kDevice});
+    }));
+  for (std::future<void>& call : calls) call.get();
+  return (now_ns() - start) / kCalls;
+}
+
+void add_threads(Table& table, const Options& options, const Problem& p) {
+  const StagingDatabase without(options.database);
+  Context context({.database = without.file(), .log_untuned = LogUntuned::kNo});
+  std::vector<FloorRow> rows;
+  constexpr std::array kThreads = {1, 2, 4, 8};
+  for (const int threads : kThreads)
+    rows.push_back({.part = "threads",
+                    .what = fmt::format("{} staged by {} at once", to_string(p), threads),
+                    .size = static_cast<std::uint64_t>(flops(p) / 2)});
+  const double end = now_ns() + kThreads.size() * kLongestRoundsNs;
+  for (int round = -1; round < options.rounds && (round < 1 || now_ns() < end); ++round)
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+      const double ns = call_of_threads_ns(context, p, kThreads[i]);
+      if (round >= 0) rows[i].wall_ns.push_back(ns);
+    }
+  table.add(rows);
+}
+
 /// Not measured: 0, and nothing is predicted.
 DeviceRates rates_of(const std::filesystem::path& database, const DeviceProfile& device) {
   if (!std::filesystem::exists(database)) return {};
@@ -234,22 +283,24 @@ void run(const Options& options, const std::vector<Problem>& problems) {
     table.add(dispatch_floor(clocks, rates, options.rounds));
   if (options.parts.contains("copies")) table.add(copy_floor(clocks, rates, options.rounds));
   if (options.parts.contains("calls")) add_calls(table, options, problems);
+  if (options.parts.contains("threads"))
+    add_threads(table, options, problems.size() == 1 ? problems.front() : kOfThreads);
 }
 
 }  // namespace
 
 void run(CLI::App& app, int argc, char** argv) {
   app.footer(
-      "Empty dispatches are timed, copies by size and path, and whole calls, staged and imported,\n"
-      "beside the sum of their predicted parts and the host's.\n"
+      "Empty dispatches are timed, copies by size and path, whole calls, staged and imported,\n"
+      "beside the sum of their predicted parts and the host's, and calls of several threads.\n"
       "Example: rooftile-bench transfer --rounds 31 --csv transfer.csv\n"
       "         rooftile-bench transfer --parts dispatches,copies    (needs no tuned device)");
   Options options;
   WantedProblems wanted;
   app.add_option("--db", options.database, "Tuning database (default: the user's)");
-  app.add_option("--parts", options.parts, "dispatches, copies, calls (all)")
+  app.add_option("--parts", options.parts, "dispatches, copies, calls, threads (all)")
       ->delimiter(',')
-      ->check(CLI::IsMember({"dispatches", "copies", "calls"}));
+      ->check(CLI::IsMember({"dispatches", "copies", "calls", "threads"}));
   app.add_option("--rounds", options.rounds, "Samples of each (15)")->check(CLI::Range(1, 1001));
   app.add_option("--seconds", options.seconds,
                  "Problems whose calls would begin after this time are left out (60)")

@@ -355,10 +355,9 @@ DeviceProduct::~DeviceProduct() = default;
 
 const GemmCall& DeviceProduct::call() const { return impl_->call; }
 
-void DeviceProduct::submit() {
-  impl_->stage_c();
-  impl_->start_next();
-}
+void DeviceProduct::read_c() { impl_->stage_c(); }
+
+void DeviceProduct::submit() { impl_->start_next(); }
 
 void DeviceProduct::wait() {
   Impl& impl = *impl_;

@@ -42,7 +42,9 @@ class DeviceProduct {
   DeviceProduct(const DeviceProduct&) = delete;
   DeviceProduct& operator=(const DeviceProduct&) = delete;
 
-  /// Reads C if beta requires it, and submits the work.
+  /// Reads C if beta requires it.
+  void read_c();
+  /// Submits the work.
   void submit();
   /// Waits for the result. Throws kTimeout after 100 times the predicted time, and not before 10 s,
   /// for each submission; the device is then given up for all users.

@@ -18,6 +18,7 @@
 #include "runtime/execute/device_kernels.h"
 #include "runtime/execute/device_product.h"
 #include "runtime/execute/device_tier_state.h"
+#include "runtime/execute/staging_room.h"
 #include "runtime/kernel/staging.h"
 #include "runtime/tuned/kernel_ranking.h"
 #include "runtime/tuned/on_demand_kernels.h"
@@ -40,7 +41,8 @@ enum class Means : std::uint8_t {
 };
 std::string_view name(Means means);  // "", "tuned", "certified", "host_pass", "device_pass"
 
-/// Thread-safe; calls run one at a time. The call that finds that a device hangs gives the device
+/// Thread-safe. Calls copy their operands beside each other, and the device computes one at a time.
+/// The call that finds that a device hangs gives the device
 /// up. Other calls are told at once, even while that call still has to wait (DeviceProduct).
 class DeviceTier {
  public:
@@ -227,8 +229,14 @@ class DeviceTier {
   Ran run_first(const GemmCall& call, std::span<const RankedChoice> kernels, Wait wait,
                 double margin_ns, const SpotCheck* check,
                 const std::function<void()>& before_run = {});
-  void run(const RankedChoice& choice, std::shared_ptr<const Kernel> kernel, const GemmCall& call,
-           const SpotCheck* check);
+  void run(const RankedChoice& choice, const std::shared_ptr<const Kernel>& kernel,
+           const GemmCall& call, const SpotCheck* check);
+  /// Copies A and B to the device's memory. Where that does not suffice because of other calls, it
+  /// waits for them.
+  std::unique_ptr<DeviceProduct> stage(const RankedChoice& choice,
+                                       const std::shared_ptr<const Kernel>& kernel,
+                                       const GemmCall& call, const SpotCheck* check,
+                                       StagingRoom::Place& place);
   struct Chosen {
     /// The best available kernel; null: none is ready.
     std::shared_ptr<const Kernel> kernel = nullptr;
@@ -236,7 +244,7 @@ class DeviceTier {
   };
   Chosen choose(const GemmCall& call, Wait wait);
   DeviceKernels::Bound bound_like(const GemmCall& call) const;
-  DeviceLink link();  ///< The caller holds running_.
+  DeviceLink link();
   /// Records what the error of a failed call that ends later, without running_, tells about the
   /// device, for all threads that wait for the device.
   void note(const Error& error, const DeviceProduct* product);
@@ -248,9 +256,11 @@ class DeviceTier {
   const std::shared_ptr<OnDemandKernels> on_demand_;  ///< Null: no on-demand kernels.
   const double host_gbps_;
 
-  std::mutex running_;  ///< Held while a call runs.
+  StagingRoom room_;
+  std::mutex running_;      ///< Held while the device computes a call.
+  std::mutex making_pool_;  ///< Guards pool_ itself.
   std::unique_ptr<BufferPool> pool_;
-  std::atomic<const BufferPool*> made_pool_ = nullptr;  ///< Readable without running_.
+  std::atomic<const BufferPool*> made_pool_ = nullptr;  ///< Readable without making_pool_.
   std::atomic<std::uint64_t> imports_ = 0;
   DeviceKernels kernels_;
 };

@@ -193,11 +193,12 @@ def test_every_part_of_transfer_runs(brought):
     text = texts["transfer"]
     with open(folder / "transfer.csv", newline="") as file:
         rows = list(csv.DictReader(file))
-    assert {row["part"] for row in rows} == {"dispatches", "copies", "calls"}
+    assert {row["part"] for row in rows} == {"dispatches", "copies", "calls", "threads"}
     for row in rows:
         assert not row["failure"] and float(row["wall_low_ns"]) <= float(row["wall_ns"]) <= float(row["wall_high_ns"]), row
     calls = [row for row in rows if row["part"] == "calls"]
     assert [row["what"] for row in calls] == [f"65x33x170 nn {path}" for path in ("staged", "imported", "host", "auto")]
+    assert [row["what"] for row in rows if row["part"] == "threads"] == [f"65x33x170 nn staged by {n} at once" for n in (1, 2, 4, 8)]
     for row in calls:
         if row["what"].endswith(("staged", "imported")):
             assert re.match(r"submit .* in .*, kernel .*, out ", row["detail"]) and float(row["predicted_ns"]) > 0, row

@@ -37,6 +37,7 @@ struct State {
   bool held = false;
   std::condition_variable changed;  // notified when to_hold or held changes
   std::uint64_t memory_limit = kUnlimited, memory_in_use = 0;
+  int allocations_refused = 0;
   std::unordered_map<VkDeviceMemory, std::uint64_t> allocations;
 };
 
@@ -130,8 +131,10 @@ VKAPI_ATTR VkResult VKAPI_CALL allocate_memory(VkDevice device, const VkMemoryAl
   const std::uint64_t bytes = info->allocationSize;
   const std::lock_guard lock(state().mutex);
   if (state().memory_in_use > state().memory_limit ||
-      bytes > state().memory_limit - state().memory_in_use)
+      bytes > state().memory_limit - state().memory_in_use) {
+    ++state().allocations_refused;
     return VK_ERROR_OUT_OF_DEVICE_MEMORY;
+  }
   const VkResult result = real(device, info, allocator, memory);
   if (result == VK_SUCCESS) {
     state().memory_in_use += bytes;
@@ -245,6 +248,11 @@ void FaultyDriver::release(std::optional<Call> then) {
 void FaultyDriver::limit_memory(std::uint64_t bytes) {
   const std::lock_guard lock(state().mutex);
   state().memory_limit = bytes;
+}
+
+int FaultyDriver::allocations_refused() {
+  const std::lock_guard lock(state().mutex);
+  return state().allocations_refused;
 }
 
 std::uint64_t FaultyDriver::memory_in_use() {

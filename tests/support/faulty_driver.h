@@ -40,6 +40,7 @@ class FaultyDriver {
   /// Makes allocations fail that would exceed this sum over all devices.
   static void limit_memory(std::uint64_t bytes);
   static std::uint64_t memory_in_use();
+  static int allocations_refused();  // By that limit, since the program began.
   /// Ends all faults.
   static void heal();
 

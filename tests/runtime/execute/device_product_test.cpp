@@ -143,9 +143,11 @@ TEST_F(DeviceProductTest, ACallIsPreparedWhileAnotherRuns) {
   use_first();
   Product first(packed_problem(50, 60, 72)), second(packed_problem(44, 52, 80));
   const auto one = prepared(first);
+  one->read_c();
   one->submit();
   const auto other = prepared(second);
   one->wait();
+  other->read_c();
   other->submit();
   EXPECT_EQ(one->collect(), std::nullopt);
   other->wait();
@@ -162,12 +164,14 @@ TEST_F(DeviceProductTest, AnAbandonedCallWaitsForItsWork) {
     Product left(p);
     {
       const auto product = prepared(left);
+      product->read_c();
       product->submit();
     }
     // Whether C was imported or not, it does not change any more.
     const std::vector<float> c = left.c;
     Product next(p);
     const auto product = prepared(next);
+    product->read_c();
     product->submit();
     product->wait();
     product->collect();
@@ -197,6 +201,7 @@ TEST_F(DeviceProductTest, WithoutMemoryImportOperandsAreCopied) {
     Product product(packed_problem(50, 60, 72));
     {
       const auto computed = prepared(product);
+      computed->read_c();
       computed->submit();
       computed->wait();
       EXPECT_EQ(computed->collect(), std::nullopt);
@@ -234,6 +239,7 @@ TEST_F(DeviceProductTest, WarmingUpBindsWhatTheCallBinds) {
         kernel_->warm_up(60e9, bound_operands(call_of(product), device_->profile(), rates));
         const std::vector<Form> warm = std::exchange(forms, {});
         const auto computed = prepared(product, rates);
+        computed->read_c();
         computed->submit();
         computed->wait();
         EXPECT_EQ(computed->collect(), std::nullopt);

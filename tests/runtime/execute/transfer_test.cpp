@@ -272,9 +272,13 @@ TEST_F(Transfer, StagingMemoryOfOtherShapesIsReused) {
   }
 }
 
-TEST_F(Transfer, ThreadsStageOneCallAtATime) {
-  const auto context = open_staging();
+TEST_F(Transfer, CallsOfThreadsHoldAnEighthOfTheMemoryAtMost) {
   const Problem p = packed_problem(128, 96, 160);
+  // Room for two calls, each with its operands and as much again for packed ones.
+  const std::int64_t elements = p.m * p.k + p.k * p.n + p.m * p.n;
+  device_.kind = DeviceKind::kDiscrete;
+  device_.device_memory_bytes = 8 * 2 * 2 * static_cast<std::uint64_t>(elements) * sizeof(float);
+  const auto context = open_staging();
   Product alone(p);
   run(*context, alone);
   const std::uint64_t most = context->device_state().most_staging_bytes;
@@ -289,7 +293,7 @@ TEST_F(Transfer, ThreadsStageOneCallAtATime) {
       product.expect_right();
     });
   threads.clear();
-  EXPECT_EQ(context->device_state().most_staging_bytes, most);
+  EXPECT_LE(context->device_state().most_staging_bytes, 2 * most);
 }
 
 }  // namespace

@@ -9,9 +9,11 @@
 #include <filesystem>
 #include <memory>
 #include <string>
+#include <thread>
 
 #include "runtime/dispatch/context.h"
 #include "runtime/kernel/step_time.h"
+#include "tests/support/await.h"
 #include "tests/support/fast_kernel.h"
 #include "tests/support/faults_fixture.h"
 #include "tests/support/gate.h"
@@ -23,6 +25,47 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using DriverCall = FaultyDriver::Call;
+
+// ---- Several threads ----
+
+/// A device that does not compute on the host's processors.
+class FaultsOfGpu : public Faults {
+ protected:
+  void SetUp() override {
+    Faults::SetUp();
+    device_.kind = DeviceKind::kDiscrete;
+    plant({fast_kernel(device_), fallback_variant()});
+  }
+};
+
+TEST_F(FaultsOfGpu, OperandsAreCopiedWhileTheDeviceComputesAnotherCall) {
+  const auto context = open();
+  multiply(*context);
+  const std::uint64_t of_one = context->device_state().most_staging_bytes;
+  FaultyDriver::hold_next(DriverCall::kWait);
+  const auto call = [&] { expect(multiply(*context), Tier::kDevice, Reason::kPredicted); };
+  std::jthread first(call);
+  FaultyDriver::await_held();
+  std::jthread second(call);
+  EXPECT_TRUE(await("the second call's operands are copied",
+                    [&] { return context->device_state().most_staging_bytes == 2 * of_one; }));
+  FaultyDriver::release();
+}
+
+TEST_F(FaultsOfGpu, ACallThatFindsNoMemoryWaitsForTheCallsThatHoldIt) {
+  const auto context = open();
+  multiply(*context);
+  FaultyDriver::limit_memory(FaultyDriver::memory_in_use());
+  FaultyDriver::hold_next(DriverCall::kWait);
+  const int refused = FaultyDriver::allocations_refused();
+  const auto call = [&] { expect(multiply(*context), Tier::kDevice, Reason::kPredicted); };
+  std::jthread first(call);
+  FaultyDriver::await_held();
+  std::jthread second(call);
+  EXPECT_TRUE(await("the second call gets no memory",
+                    [&] { return FaultyDriver::allocations_refused() > refused; }));
+  FaultyDriver::release();
+}
 
 // ---- The device is lost ----
 

@@ -360,6 +360,7 @@ TEST_F(ImportingFaultsDeathTest, AnAbandonedCallStopsUsingADeviceThatHangs) {
                 {
                   DeviceProduct left({device, device->profile(), rates, pool, imports}, kernel, 1e5,
                                      operands.call(TierChoice::kAuto));
+                  left.read_c();
                   left.submit();
                   EXPECT_TRUE(left.must_wait_for_device());
                   FaultyDriver::fail(DriverCall::kWait, VK_TIMEOUT);
