@@ -63,6 +63,7 @@ void add_gguf(CLI::App& app, Action& action);
 void add_query(CLI::App& app, const Globals& globals, Action& action);
 void add_run(CLI::App& app, const Globals& globals, Action& action);
 void add_web(CLI::App& app, const Globals& globals, Action& action);
+void add_help(CLI::App& app, Action& action);
 void add_worker(CLI::App& app, Action& action);
 void add_manual(CLI::App& app, Action& action);
 

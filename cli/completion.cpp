@@ -16,6 +16,7 @@ struct Position {
   const CLI::Option* open = nullptr;  // an option whose value comes next
   std::size_t arguments = 0;          // positional ones that were given
   bool only_arguments = false;        // after "--"
+  bool only_commands = false;         // after "help"
   std::set<const CLI::Option*> given;
   std::optional<std::size_t> program;  // position of the program of `rooftile run`
 };
@@ -45,8 +46,10 @@ Position position_after(const CLI::App& app, const std::vector<std::string>& wor
       at.only_arguments = true;
     else if (word.starts_with("-") && word != "-" && !at.only_arguments)
       pass_option(at, word);
-    else if (at.command->get_prefix_command())
+    else if (at.command->get_prefix_command() && !at.only_commands)
       at.program = i;
+    else if (word == kHelpCommand && !at.only_commands && at.command == &app)
+      at.only_commands = true;
     else if (const CLI::App* command = find_command(*at.command, word); command != nullptr)
       at.command = command;
     else
@@ -80,6 +83,12 @@ void add_options(const Position& at, const std::string& beginning, Completion& c
     }
 }
 
+void add_commands(const Position& at, const std::string& beginning, Completion& completion) {
+  for (const CLI::App* command : at.command->get_subcommands({}))
+    if (is_public(*command) && begins_so(command->get_name(), beginning))
+      completion.suggestions.push_back({command->get_name(), command->get_description()});
+}
+
 /// The argument that comes next; null where the command takes no more.
 const CLI::Option* next_argument(const Position& at) {
   std::size_t left = at.arguments;
@@ -111,6 +120,10 @@ Completion complete(const CLI::App& app, const Globals& globals,
   if (words.empty()) return completion;
   const std::string& word = words.back();
   const Position at = position_after(app, words);
+  if (at.only_commands) {
+    if (at.arguments == 0) add_commands(at, word, completion);
+    return completion;
+  }
   const bool is_option = word.starts_with("-") && !at.only_arguments;
   if (at.program || (at.command->get_prefix_command() && at.open == nullptr && !is_option)) {
     completion.also = AlsoPossible::kProgram;
@@ -130,9 +143,7 @@ Completion complete(const CLI::App& app, const Globals& globals,
     return completion;
   }
   if (!is_option) {
-    for (const CLI::App* command : at.command->get_subcommands({}))
-      if (is_public(*command) && begins_so(command->get_name(), word))
-        completion.suggestions.push_back({command->get_name(), command->get_description()});
+    add_commands(at, word, completion);
     if (const CLI::Option* argument = next_argument(at))
       add_values(*argument, globals, words, word, "", completion);
   }

@@ -13,7 +13,6 @@
 #include "cli/command.h"
 #include "cli/completion.h"
 #include "cli/help.h"
-#include "cli/option_text.h"
 #include "cli/usage.h"
 #include "core/error.h"
 #include "core/groups.h"
@@ -145,16 +144,6 @@ void print_host_advice() try {
 
 namespace {
 
-/// Makes `rooftile db import --help` of `rooftile help db import`. Words that name no command stay
-/// alone, so that the parser refuses them.
-void ask_for_help(const CLI::App& app, std::vector<const char*>& words) {
-  words.erase(words.begin() + 1);
-  const CLI::App* command = &app;
-  for (std::size_t i = 1; i < words.size() && command != nullptr; ++i)
-    command = find_command(*command, words[i]);
-  if (command != nullptr) words.push_back("--help");
-}
-
 int run(int argc, char** argv) {
   CLI::App app(
       "Rooftile: autotuned matrix multiplication on any Vulkan device.\n"
@@ -192,6 +181,7 @@ int run(int argc, char** argv) {
   add_db(app, globals, action);
   add_query(app, globals, action);
   add_web(app, globals, action);
+  add_help(app, action);
   add_worker(app, action);
   add_manual(app, action);
   // Words of an unfinished command line are not for the parser.
@@ -199,10 +189,8 @@ int run(int argc, char** argv) {
     print(complete(app, globals, {argv + 2, argv + argc}));
     return kDone;
   }
-  std::vector<const char*> words(argv, argv + argc);
-  if (argc > 1 && std::string_view(argv[1]) == "help") ask_for_help(app, words);
   try {
-    app.parse(static_cast<int>(words.size()), words.data());
+    app.parse(argc, argv);
   } catch (const CLI::Success& help) {
     return app.exit(help);
   } catch (const CLI::ParseError& error) {

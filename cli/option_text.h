@@ -32,6 +32,8 @@ struct FooterPart {
 std::vector<FooterPart> footer_parts(const CLI::App& app);
 /// Whether a command is for people: others have no group.
 inline bool is_public(const CLI::App& command) { return !command.get_group().empty(); }
+/// The command whose arguments are names of commands.
+inline constexpr const char* kHelpCommand = "help";
 /// The public command of this name below another one; null where there is none.
 const CLI::App* find_command(const CLI::App& app, const std::string& name);
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <iterator>
 #include <limits>
 #include <numeric>
 #include <string_view>
@@ -45,27 +46,43 @@ std::size_t letters_apart(std::string_view one, std::string_view other) {
   return row.back();
 }
 
-/// " (did you mean 'budget'?)" where a name is at most two letters away, and fewer than half.
-std::string nearest_of(std::vector<std::string> names, const std::string& word) {
-  const auto apart = [&](const std::string& name) { return letters_apart(name, word); };
-  const auto nearest = std::ranges::min_element(names, {}, apart);
-  if (nearest == names.end() || apart(*nearest) > 2 || 2 * apart(*nearest) >= word.size())
+/// A name that may have been meant, and the part of it that is compared.
+struct Meant {
+  std::string name, word;
+};
+
+/// " (did you mean 'budget'?)" where the only name begins so, or one is at most two letters away,
+/// and fewer than half.
+std::string nearest_of(const std::vector<Meant>& names, std::string word) {
+  word = CLI::detail::to_lower(word);
+  const auto apart = [&](const Meant& meant) { return letters_apart(meant.word, word); };
+  const auto begins = [&](const Meant& meant) { return meant.word.starts_with(word); };
+  auto nearest = std::ranges::min_element(names, {}, apart);
+  if (word.size() > 2 && std::ranges::count_if(names, begins) == 1)
+    nearest = std::ranges::find_if(names, begins);
+  else if (nearest == names.end() || apart(*nearest) > 2 || 2 * apart(*nearest) >= word.size())
     return "";
-  return fmt::format(" (did you mean '{}'?)", *nearest);
+  return fmt::format(" (did you mean '{}'?)", nearest->name);
 }
 
-std::vector<std::string> names_of_options(const CLI::App* command) {
-  std::vector<std::string> names;
+std::vector<Meant> names_of_options(const CLI::App* command) {
+  std::vector<Meant> names;
   for (; command != nullptr; command = command->get_parent())
     for (const CLI::Option* option : command->get_options())
-      for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
+      for (const std::string& name : option->get_lnames())
+        names.push_back({"--" + name, "--" + name});
   return names;
 }
 
-std::vector<std::string> names_of_commands(const CLI::App& app) {
-  std::vector<std::string> names;
-  for (const CLI::App* command : app.get_subcommands({}))
-    if (is_public(*command)) names.push_back(command->get_name());
+/// The commands, and those of the commands that have some.
+std::vector<Meant> names_of_commands(const CLI::App& app, const std::string& above = "") {
+  std::vector<Meant> names;
+  for (const CLI::App* command : app.get_subcommands({})) {
+    if (!is_public(*command)) continue;
+    names.push_back({above + command->get_name(), command->get_name()});
+    std::ranges::move(names_of_commands(*command, above + command->get_name() + " "),
+                      std::back_inserter(names));
+  }
   return names;
 }
 
@@ -94,7 +111,8 @@ std::pair<std::string, std::string> parted(const std::string& text, const std::s
 std::string missing_option(const Recognised& command, const std::string& name,
                            const std::string& help) {
   const CLI::Option* const option = command.app->get_option_no_throw(name);
-  return fmt::format("{} needs {}{}; see {}", command.name, name,
+  return fmt::format("{} needs {}{}; see {}", command.name,
+                     option != nullptr && option->get_positional() ? shown_name(*option) : name,
                      option != nullptr ? fmt::format(" ({})", option->get_description()) : "",
                      help);
 }
@@ -132,7 +150,9 @@ std::string usage_message(const CLI::App& app, const CLI::ParseError& error) {
     return fmt::format("{} needs {} as well; see {}", one, other, help);
   if (dynamic_cast<const CLI::ArgumentMismatch*>(&error) != nullptr)
     if (const std::string name = parted(text, ":").first; !name.empty())
-      return fmt::format("{} has too few or too many values; see {}", name, help);
+      return fmt::format(
+          "{} {}; see {}", name,
+          text.ends_with("missing") ? "needs a value" : "has too few or too many values", help);
   return fmt::format("{}; see {}", text, help);
 }
 

@@ -18,12 +18,16 @@ constexpr std::size_t kMostNamed = 8;  // problems in a message
 /// Names the tuned problems of the same sizes, or else some of any sizes.
 std::string tuned_instead(const Report& report, const Problem& wanted) {
   std::vector<std::string> same_sizes, all;
+  bool more = false;
   for (const DeviceReport& device : report.devices)
     for (const ProblemReport& p : device.problems) {
       const std::string text = to_string(p.problem);
       const auto add = [&](std::vector<std::string>& list) {
-        if (list.size() < kMostNamed && std::ranges::find(list, text) == list.end())
+        if (std::ranges::find(list, text) != list.end()) return;
+        if (list.size() < kMostNamed)
           list.push_back(text);
+        else
+          more = true;
       };
       add(all);
       if (p.problem.m == wanted.m && p.problem.n == wanted.n && p.problem.k == wanted.k)
@@ -31,7 +35,8 @@ std::string tuned_instead(const Report& report, const Problem& wanted) {
     }
   if (!same_sizes.empty())
     return fmt::format("these sizes are tuned as {}", fmt::join(same_sizes, ", "));
-  if (!all.empty()) return fmt::format("tuned problems: {}, ...", fmt::join(all, ", "));
+  if (!all.empty())
+    return fmt::format("tuned problems: {}{}", fmt::join(all, ", "), more ? " and others" : "");
   return "nothing is tuned";
 }
 
@@ -147,6 +152,22 @@ void write_gains(fmt::memory_buffer& out, const ProblemReport& p) {
 
 }  // namespace
 
+std::string options_of(const Problem& p) {
+  std::string text = fmt::format("--m {} --n {} --k {}", p.m, p.n, p.k);
+  if (p.trans_a == Transpose::kYes) text += " --trans-a";
+  if (p.trans_b == Transpose::kYes) text += " --trans-b";
+  if (p.types != Types()) text += " --type " + to_string(p.types);
+  if (p.epilogue != Epilogue()) text += " --epilogue " + to_string(p.epilogue);
+  if (is_grouped(p)) {
+    text += fmt::format(" --groups {}", p.grouping.groups);
+    if (p.grouping.experts != p.grouping.groups)
+      text += fmt::format(" --experts {}", p.grouping.experts);
+  } else if (p.batch > 1) {
+    text += fmt::format(" --batch {}", p.batch);
+  }
+  return text;
+}
+
 std::vector<ProblemOnDevice> find_problem(const Report& report, const Problem& wanted) {
   const std::string text = to_string(wanted);
   std::vector<ProblemOnDevice> found;
@@ -154,9 +175,8 @@ std::vector<ProblemOnDevice> find_problem(const Report& report, const Problem& w
     for (const ProblemReport& p : device.problems)
       if (to_string(p.problem) == text) found.push_back({&device, &p});
   if (found.empty())
-    fail(ErrorCode::kUnsupported,
-         "{} is not tuned in {}; {}. `rooftile tune --m {} --n {} --k {} ...` tunes it", text,
-         report.database, tuned_instead(report, wanted), wanted.m, wanted.n, wanted.k);
+    fail(ErrorCode::kUnsupported, "{} is not tuned in {}; {}; `rooftile tune {}` tunes it", text,
+         report.database, tuned_instead(report, wanted), options_of(wanted));
   return found;
 }
 

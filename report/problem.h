@@ -13,6 +13,8 @@ struct ProblemOnDevice {
   const ProblemReport* problem;
 };
 
+/// The options of the program that name this problem: "--m 96 --n 80 --k 112 --trans-b".
+std::string options_of(const Problem& p);
 /// Covers every device of the report that the problem is tuned on; ld, alpha and beta are ignored.
 /// Throws kUnsupported, naming tuned problems, when there is no such device.
 std::vector<ProblemOnDevice> find_problem(const Report& report, const Problem& wanted);

@@ -31,13 +31,16 @@ std::array<std::int64_t, 3> sizes_of(const std::string& text) {
   std::array<std::int64_t, 3> sizes = {};
   const std::vector<std::string> words =
       CLI::detail::split(text, text.find(',') == std::string::npos ? 'x' : ',');
+  const auto refuse = [](const std::string& why) {
+    throw CLI::ValidationError(
+        "--problem",
+        why + "; it takes MxNxK such as 512x512x512; --type, --trans-a, ... say the rest");
+  };
+  if (words.size() != sizes.size()) refuse(fmt::format("'{}' is not three sizes", text));
   const CLI::Validator number = whole_number(1, std::int64_t{1} << 40);
-  if (words.size() != sizes.size())
-    throw CLI::ValidationError("--problem", fmt::format("'{}' is not MxNxK", text));
   for (std::size_t i = 0; i < sizes.size(); ++i) {
     std::string word = words[i];
-    if (const std::string wrong = number(word); !wrong.empty())
-      throw CLI::ValidationError("--problem", wrong);
+    if (const std::string wrong = number(word); !wrong.empty()) refuse(wrong);
     sizes[i] = std::stoll(word);
   }
   return sizes;

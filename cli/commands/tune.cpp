@@ -18,6 +18,7 @@
 #include "core/count_text.h"
 #include "core/error.h"
 #include "core/quantized.h"
+#include "report/problem.h"
 #include "runtime/device/device.h"
 #include "tuner/problems/logged_problems.h"
 #include "tuner/search/strategy_choice.h"
@@ -87,10 +88,7 @@ std::size_t remaining(const Store& store, const DeviceProfile& device) {
 /// ", `rooftile explain --m 96 ...`", which shows where calls of this problem run.
 std::string explain_hint(const Problem& p) {
   if (is_grouped(p) || p.batch > 1) return "";
-  return fmt::format(", `rooftile explain --m {} --n {} --k {}{}{}{}`", p.m, p.n, p.k,
-                     p.trans_a == Transpose::kYes ? " --trans-a" : "",
-                     p.trans_b == Transpose::kYes ? " --trans-b" : "",
-                     p.types == Types() ? "" : " --type " + to_string(p.types));
+  return fmt::format(", `rooftile explain {}`", options_of(p));
 }
 
 /// Tunes one device, with a line for each problem as soon as it is tuned; quiet: with nothing on

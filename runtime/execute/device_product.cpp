@@ -184,8 +184,6 @@ DeviceProduct::Impl::Impl(const DeviceLink& device_link, std::shared_ptr<const K
                    : kernel->plan(problem, placement);
   if (form != nullptr && form->panels)
     plan = without_packing(std::move(plan), call.packed->shape.operand);
-  for (const Matrix* matrix : {&a, &b, &c})
-    if (matrix->imported) link.imports.fetch_add(1, std::memory_order_relaxed);
   stage_inputs();
   const auto workspace_of = [&](std::int64_t elements) {
     return elements == 0 ? nullptr
@@ -199,6 +197,8 @@ DeviceProduct::Impl::Impl(const DeviceLink& device_link, std::shared_ptr<const K
   if (c_out == TransferPath::kStaged && !link.profile.unified_memory)
     download = std::make_unique<PooledBuffer>(link.pool, bytes.c, BufferUse::kDownload);
   record();
+  for (const Matrix* matrix : {&a, &b, &c})
+    if (matrix->imported) link.imports.fetch_add(1, std::memory_order_relaxed);
 }
 
 void DeviceProduct::Impl::try_import(Matrix& matrix, TransferPath transfer_path, const void* at,

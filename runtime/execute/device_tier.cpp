@@ -13,13 +13,8 @@
 namespace rooftile {
 namespace {
 
-/// Bytes that the staged copies of several calls may take: a part of the device's memory. On a
-/// software device only one call has copies: others would take processors and caches from its
-/// kernel (lavapipe, eight threads, 512x512x512: 15 % slower).
-std::uint64_t room_for_copies(const DeviceProfile& device) {
-  constexpr std::uint64_t kShareOfMemory = 8;
-  return device.kind == DeviceKind::kSoftware ? 0 : device.device_memory_bytes / kShareOfMemory;
-}
+// The part of the device's memory that calls of several threads may take for staged copies.
+constexpr std::uint64_t kShareOfMemory = 8;
 
 /// Bytes of the largest operand, and of all operands together with their packed copies.
 struct Footprint {
@@ -72,7 +67,7 @@ DeviceTier::DeviceTier(DeviceProfile profile, DeviceRates rates, KernelRanking r
       ranking_(std::move(ranking)),
       on_demand_(std::move(on_demand)),
       host_gbps_(host_gbps),
-      room_(room_for_copies(profile_)),
+      room_(profile_.device_memory_bytes / kShareOfMemory),
       kernels_(profile_, std::move(cache_folder)) {}
 
 std::shared_ptr<const Kernel> DeviceTier::kernel(const CandidateRecord& candidate,
@@ -123,37 +118,36 @@ DeviceLink DeviceTier::link() {
   return {device, profile_, rates_, *pool_, imports_};
 }
 
-std::unique_ptr<DeviceProduct> DeviceTier::stage(const RankedChoice& choice,
-                                                 const std::shared_ptr<const Kernel>& kernel,
-                                                 const GemmCall& call, const SpotCheck* check,
-                                                 StagingRoom::Place& place) {
-  const auto product = [&] {
-    return std::make_unique<DeviceProduct>(link(), kernel, choice.expected_ns, call, check);
-  };
-  try {
-    return product();
-  } catch (const Error& error) {
-    // Other calls may hold the memory that this one lacks.
-    if (error.code() != ErrorCode::kOutOfMemory || !place.become_alone()) throw;
-  }
-  return product();
-}
-
 void DeviceTier::run(const RankedChoice& choice, const std::shared_ptr<const Kernel>& kernel,
                      const GemmCall& call, const SpotCheck* check) {
-  // Declared first, so that a call that fails, whose end may never come, makes room before it
-  // waits.
+  // Destroyed last: where a call fails, this may wait for ever, and must hold neither room nor
+  // lock.
   std::unique_ptr<DeviceProduct> product;
   std::optional<Mismatch> mismatch;
   StagingRoom::Place place = room_.enter(footprint(call.problem).total);
-  try {
-    product = stage(choice, kernel, call, check, place);
+  std::unique_lock running(running_, std::defer_lock);
+  // Copies beside the kernel of a software device would take processors and caches from it
+  // (lavapipe, eight threads, 512x512x512: 15 % slower).
+  const bool copies_beside = profile_.kind != DeviceKind::kSoftware;
+  const auto stage = [&] {
+    product = std::make_unique<DeviceProduct>(link(), kernel, choice.expected_ns, call, check);
     product->read_c();
-    {
-      const std::lock_guard running(running_);
-      product->submit();
-      product->wait();
+  };
+  try {
+    if (!copies_beside) running.lock();
+    try {
+      stage();
+    } catch (const Error& error) {
+      if (error.code() != ErrorCode::kOutOfMemory || running.owns_lock()) throw;
+      // Other calls may hold the memory that this one lacks.
+      place.become_alone();
+      running.lock();
+      stage();
     }
+    if (!running.owns_lock()) running.lock();
+    product->submit();
+    product->wait();
+    if (copies_beside) running.unlock();
     mismatch = product->collect();
     product = nullptr;
   } catch (const Error& error) {
@@ -252,10 +246,10 @@ DeviceTier::InTurn DeviceTier::gemm_in_turn(std::span<const GemmCall> calls, Whi
     for (const GemmCall& call : calls) {
       const Chosen chosen = choose(call, wait);
       if (chosen.kernel == nullptr) break;
+      // The lock is released between calls, so that other threads get their turn.
+      const std::lock_guard running(running_);
       noting([&] {
         next = std::make_unique<DeviceProduct>(link(), chosen.kernel, chosen.expected_ns, call);
-        // The lock is released between calls, so that other threads get their turn.
-        const std::lock_guard running(running_);
         if (computed != nullptr && may_read_result(call, computed->call())) finish();
         if (computed != nullptr) computed->wait();
         next->read_c();

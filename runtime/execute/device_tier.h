@@ -231,12 +231,6 @@ class DeviceTier {
                 const std::function<void()>& before_run = {});
   void run(const RankedChoice& choice, const std::shared_ptr<const Kernel>& kernel,
            const GemmCall& call, const SpotCheck* check);
-  /// Copies A and B to the device's memory. Where that does not suffice because of other calls, it
-  /// waits for them.
-  std::unique_ptr<DeviceProduct> stage(const RankedChoice& choice,
-                                       const std::shared_ptr<const Kernel>& kernel,
-                                       const GemmCall& call, const SpotCheck* check,
-                                       StagingRoom::Place& place);
   struct Chosen {
     /// The best available kernel; null: none is ready.
     std::shared_ptr<const Kernel> kernel = nullptr;
@@ -257,7 +251,7 @@ class DeviceTier {
   const double host_gbps_;
 
   StagingRoom room_;
-  std::mutex running_;      ///< Held while the device computes a call.
+  std::mutex running_;      ///< Held while the device computes a call or one slice of it.
   std::mutex making_pool_;  ///< Guards pool_ itself.
   std::unique_ptr<BufferPool> pool_;
   std::atomic<const BufferPool*> made_pool_ = nullptr;  ///< Readable without making_pool_.

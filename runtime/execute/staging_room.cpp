@@ -29,21 +29,32 @@ StagingRoom::State StagingRoom::state() const {
 void StagingRoom::let_in(std::uint64_t bytes) {
   std::unique_lock lock(mutex_);
   const std::uint64_t number = next_++;
-  changed_.wait(lock, [&] {
+  const auto is_next_and_fits = [&] {
     return admitted_ == number &&
            (calls_ == 0 || (bytes <= most_bytes_ && bytes_ <= most_bytes_ - bytes));
-  });
+  };
+  while (!is_next_and_fits()) {
+    const std::uint32_t seen = changes_;
+    lock.unlock();
+    changes_.wait(seen);
+    lock.lock();
+  }
   ++admitted_;
   ++calls_;
   bytes_ += bytes;
-  changed_.notify_all();
+  tell_waiting();
 }
 
 void StagingRoom::let_out(std::uint64_t bytes) {
   const std::lock_guard lock(mutex_);
   --calls_;
   bytes_ -= bytes;
-  changed_.notify_all();
+  tell_waiting();
+}
+
+void StagingRoom::tell_waiting() {
+  ++changes_;
+  changes_.notify_all();
 }
 
 }  // namespace rooftile

@@ -1,7 +1,7 @@
-// How many calls on one device hold staged operands at a time.
+// How many calls of several threads hold staged operands at a time, slices of large calls aside.
 #pragma once
 
-#include <condition_variable>
+#include <atomic>
 #include <cstdint>
 #include <mutex>
 
@@ -19,8 +19,8 @@ class StagingRoom {
     ~Place();
     Place(const Place&) = delete;
     Place& operator=(const Place&) = delete;
-    /// Leaves, and comes in again when no other call is in the room; none comes in meanwhile.
-    /// Returns whether another call was there.
+    /// Leaves if another call is in the room, and comes in again when none is. No other call comes
+    /// in then before this one leaves. Returns whether another call was there.
     bool become_alone();
 
    private:
@@ -39,11 +39,14 @@ class StagingRoom {
 
  private:
   void let_in(std::uint64_t bytes);
+  void tell_waiting();
   void let_out(std::uint64_t bytes);
 
   const std::uint64_t most_bytes_;
   mutable std::mutex mutex_;  ///< Guards the members below.
-  std::condition_variable changed_;
+  /// Counts changes of the members below. No condition variable: its destructor waits for threads
+  /// that do not exist in a forked child.
+  std::atomic<std::uint32_t> changes_ = 0;
   std::uint64_t next_ = 0, admitted_ = 0;  ///< Numbers of the calls that come and that came in.
   std::uint64_t bytes_ = 0;
   int calls_ = 0;

@@ -40,6 +40,10 @@ def suggestions(rooftile, *words):
     (["run", "--tier", "host", "--", "pyt"], set(), ":program 4"),
     (["run", "python3", "--tier", ""], set(), ":program 1"),
     (["db", "import", "one.db", ""], set(), ":files"),
+    (["--db", "x.db", "help", "tu"], {"tune"}, ":none"),
+    (["help", "db", "im"], {"import"}, ":none"),
+    (["help", "tune", ""], set(), ":none"),
+    (["help", "no-such-command", ""], set(), ":none"),
     (["frobnicate", "x", ""], None, None),
     (["tune", "--no-such-option", ""], None, None),
 ])

@@ -3,7 +3,7 @@ import re
 
 import pytest
 
-COMMANDS = ["devices", "calibrate", "tune", "report", "explain", "gemm", "quantize", "run", "emit", "inspect", "db", "query"]
+COMMANDS = ["help", "devices", "calibrate", "tune", "report", "explain", "gemm", "quantize", "run", "emit", "inspect", "db", "query"]
 
 
 def test_program_lists_every_command(rooftile):
@@ -45,9 +45,9 @@ def test_help_tells_what_an_option_takes_needs_and_rules_out(rooftile):
     assert "not with --json, --problem, --compare" in text
 
 
-@pytest.mark.parametrize("command", [[], ["tune"], ["db", "import"]])
+@pytest.mark.parametrize("command", [[], ["tune"], ["db", "import"], ["help"], ["run"]])
 def test_help_is_a_command_too(rooftile, command):
-    assert rooftile.run("help", *command).stdout == rooftile.run(*command, "--help").stdout
+    assert rooftile.run("--db", "no.db", "help", *command).stdout == rooftile.run(*command, "--help").stdout
 
 
 def test_help_of_run_shows_where_the_program_is_given(rooftile):
@@ -69,6 +69,12 @@ def test_version_is_the_librarys(rooftile):
     (["worke"], "no command 'worke'; "),
     (["x"], "no command 'x'; "),
     (["help", "frobnicate"], "no command 'frobnicate'; "),
+    (["help", "tune", "--budget=5s"], "help has no option '--budget=5s'"),
+    (["help", "tune", "out.db"], "no command 'out.db'; `rooftile tune --help`"),
+    (["REPORT"], "did you mean 'report'"),
+    (["calib"], "did you mean 'calibrate'"),
+    (["import"], "did you mean 'db import'"),
+    (["report", "--problem"], "--problem needs a value"),
     (["tune", "--budget", "soon"], "'soon'.*60s"),
     (["tune", "--trans-b"], "--m, --n and --k"),
     (["tune", "--batch", "3"], "--m, --n and --k"),
@@ -89,7 +95,7 @@ def test_version_is_the_librarys(rooftile):
     (["explain", "--m", "64", "--n", "64"], "--k"),
     (["explain", "--m", "0", "--n", "64", "--k", "64"], "--m"),
     (["explain", "--m", "64", "--n", "64", "--k", "64", "--tier", "moon"], "moon.*host64"),
-    (["gemm", "a.npy"], "gemm needs b \\(B, k x n"),
+    (["gemm", "a.npy"], "gemm needs <b> \\(B, k x n"),
     (["gemm", "a.npy", "b.npy"], "--output"),
     (["gemm", "a.npy", "b.npy", "-o", "c.npy", "--tier", "moon"], "moon.*host64"),
     (["gemm", "a.npy", "b.npy", "-o", "c.npy", "--beta", "1"], "--c FILE"),

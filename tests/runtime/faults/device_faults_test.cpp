@@ -2,6 +2,7 @@
 // results, the fault is reported on stderr once, and later calls use what still works.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -14,6 +15,7 @@
 #include "runtime/dispatch/context.h"
 #include "runtime/kernel/step_time.h"
 #include "tests/support/await.h"
+#include "tests/support/blocked_threads.h"
 #include "tests/support/fast_kernel.h"
 #include "tests/support/faults_fixture.h"
 #include "tests/support/gate.h"
@@ -64,6 +66,30 @@ TEST_F(FaultsOfGpu, ACallThatFindsNoMemoryWaitsForTheCallsThatHoldIt) {
   std::jthread second(call);
   EXPECT_TRUE(await("the second call gets no memory",
                     [&] { return FaultyDriver::allocations_refused() > refused; }));
+  FaultyDriver::release();
+}
+
+TEST_F(FaultsOfGpu, AForkedChildEndsWhileAThreadOfItsParentWaitsForRoom) {
+  device_.device_memory_bytes = 64 << 10;  // An eighth of it is less than a call takes.
+  plant({fast_kernel(device_), fallback_variant()});
+  std::unique_ptr<Context> context = open();
+  multiply(*context);
+  FaultyDriver::hold_next(DriverCall::kWait);
+  const auto call = [&] { expect(multiply(*context), Tier::kDevice, Reason::kPredicted); };
+  std::jthread first(call);
+  FaultyDriver::await_held();
+  std::jthread second(call);
+  EXPECT_TRUE(await_all_asleep());
+  const pid_t child = ::fork();
+  ASSERT_GE(child, 0);
+  if (child == 0) {
+    ::alarm(60);  // Turns a hang into a failure.
+    context.reset();
+    std::_Exit(0);
+  }
+  int status = 0;
+  EXPECT_EQ(::waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
   FaultyDriver::release();
 }
 
