@@ -13,6 +13,7 @@
 #include <filesystem>
 #include <future>
 #include <set>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -219,23 +220,20 @@ void add_calls(Table& table, const Options& options, const std::vector<Problem>&
       std::ranges::max(over_predicted));
 }
 
-/// Elapsed time over the number of calls, with so many threads calling the device.
-double call_of_threads_ns(Context& context, const Problem& p, int threads) {
-  constexpr int kCalls = 16;
-  struct Operands {
-    std::vector<char> a, b, c;
-  };
-  std::vector<Operands> operands;
-  Random random(1);
-  for (int t = 0; t < threads; ++t)
-    operands.push_back({random_operand(DataType::kF32, span_a(p), random),
-                        random_operand(DataType::kF32, span_b(p), random),
-                        random_operand(DataType::kF32, span_c(p), random)});
+struct OperandsOfThread {
+  std::vector<char> a, b, c;
+};
+
+/// Elapsed time over the number of calls, with a thread for each of these operands that calls the
+/// device.
+double call_of_threads_ns(Context& context, const Problem& p,
+                          std::span<OperandsOfThread> operands) {
+  constexpr std::size_t kCalls = 16;
   std::vector<std::future<void>> calls;
   const double start = now_ns();
-  for (Operands& own : operands)
+  for (OperandsOfThread& own : operands)
     calls.push_back(std::async(std::launch::async, [&] {
-      for (int i = 0; i < kCalls / threads; ++i)
+      for (std::size_t i = 0; i < kCalls / operands.size(); ++i)
         context.gemm({.problem = p,
                       .a = own.a.data(),
                       .b = own.b.data(),
@@ -250,15 +248,21 @@ void add_threads(Table& table, const Options& options, const Problem& p) {
   const StagingDatabase without(options.database);
   Context context({.database = without.file(), .log_untuned = LogUntuned::kNo});
   std::vector<FloorRow> rows;
-  constexpr std::array kThreads = {1, 2, 4, 8};
-  for (const int threads : kThreads)
+  constexpr std::array<std::size_t, 4> kThreads = {1, 2, 4, 8};
+  std::vector<OperandsOfThread> operands;
+  Random random(1);
+  for (std::size_t t = 0; t < kThreads.back(); ++t)
+    operands.push_back({random_operand(DataType::kF32, span_a(p), random),
+                        random_operand(DataType::kF32, span_b(p), random),
+                        random_operand(DataType::kF32, span_c(p), random)});
+  for (const std::size_t threads : kThreads)
     rows.push_back({.part = "threads",
                     .what = fmt::format("{} staged by {} at once", to_string(p), threads),
                     .size = static_cast<std::uint64_t>(flops(p) / 2)});
   const double end = now_ns() + kThreads.size() * kLongestRoundsNs;
   for (int round = -1; round < options.rounds && (round < 1 || now_ns() < end); ++round)
     for (std::size_t i = 0; i < rows.size(); ++i) {
-      const double ns = call_of_threads_ns(context, p, kThreads[i]);
+      const double ns = call_of_threads_ns(context, p, std::span(operands).first(kThreads[i]));
       if (round >= 0) rows[i].wall_ns.push_back(ns);
     }
   table.add(rows);

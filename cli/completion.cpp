@@ -84,8 +84,8 @@ void add_options(const Position& at, const std::string& beginning, Completion& c
 }
 
 void add_commands(const Position& at, const std::string& beginning, Completion& completion) {
-  for (const CLI::App* command : at.command->get_subcommands({}))
-    if (is_public(*command) && begins_so(command->get_name(), beginning))
+  for (const CLI::App* command : public_commands(*at.command))
+    if (begins_so(command->get_name(), beginning))
       completion.suggestions.push_back({command->get_name(), command->get_description()});
 }
 

@@ -71,8 +71,8 @@ std::string HelpText::make_help(const CLI::App* app, std::string name,
   for (const CLI::Option* option : app->get_options({}))
     if (option->get_positional()) arguments += entry(*app, *option);
   text += section("Arguments", arguments);
-  for (const CLI::App* command : app->get_subcommands({}))
-    if (is_public(*command)) commands += entry(command->get_name(), command->get_description());
+  for (const CLI::App* command : public_commands(*app))
+    commands += entry(command->get_name(), command->get_description());
   text += section("Commands", commands);
   for (const std::string& group : app->get_groups()) {
     std::string options;

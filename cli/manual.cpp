@@ -75,10 +75,9 @@ std::string page_name(const CLI::App& app) { return joined_names(app, "-"); }
 
 std::string commands(const CLI::App& app) {
   std::string text;
-  for (const CLI::App* command : app.get_subcommands({}))
-    if (is_public(*command))
-      text += fmt::format(".TP\n.BR {} (1)\n{}\n", escaped(page_name(*command)),
-                          escaped(command->get_description()));
+  for (const CLI::App* command : public_commands(app))
+    text += fmt::format(".TP\n.BR {} (1)\n{}\n", escaped(page_name(*command)),
+                        escaped(command->get_description()));
   return text;
 }
 
@@ -217,8 +216,7 @@ void write_pages(const CLI::App& app, const std::filesystem::path& folder) {
   OutputFile file(folder / (page_name(app) + ".1"));
   file.write(page(app));
   file.commit();
-  for (const CLI::App* command : app.get_subcommands({}))
-    if (is_public(*command)) write_pages(*command, folder);
+  for (const CLI::App* command : public_commands(app)) write_pages(*command, folder);
 }
 
 }  // namespace

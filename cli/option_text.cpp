@@ -89,9 +89,15 @@ std::vector<FooterPart> footer_parts(const CLI::App& app) {
   return parts;
 }
 
+std::vector<const CLI::App*> public_commands(const CLI::App& app) {
+  std::vector<const CLI::App*> commands = app.get_subcommands({});
+  std::erase_if(commands, [](const CLI::App* command) { return command->get_group().empty(); });
+  return commands;
+}
+
 const CLI::App* find_command(const CLI::App& app, const std::string& name) {
-  for (const CLI::App* command : app.get_subcommands({}))
-    if (is_public(*command) && command->get_name() == name) return command;
+  for (const CLI::App* command : public_commands(app))
+    if (command->get_name() == name) return command;
   return nullptr;
 }
 

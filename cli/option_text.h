@@ -30,8 +30,8 @@ struct FooterPart {
   std::string text;
 };
 std::vector<FooterPart> footer_parts(const CLI::App& app);
-/// Whether a command is for people: others have no group.
-inline bool is_public(const CLI::App& command) { return !command.get_group().empty(); }
+/// The commands below one that are for people, in their order: others have no group.
+std::vector<const CLI::App*> public_commands(const CLI::App& app);
 /// The command whose arguments are names of commands.
 inline constexpr const char* kHelpCommand = "help";
 /// The public command of this name below another one; null where there is none.

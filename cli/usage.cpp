@@ -77,8 +77,7 @@ std::vector<Meant> names_of_options(const CLI::App* command) {
 /// The commands, and those of the commands that have some.
 std::vector<Meant> names_of_commands(const CLI::App& app, const std::string& above = "") {
   std::vector<Meant> names;
-  for (const CLI::App* command : app.get_subcommands({})) {
-    if (!is_public(*command)) continue;
+  for (const CLI::App* command : public_commands(app)) {
     names.push_back({above + command->get_name(), command->get_name()});
     std::ranges::move(names_of_commands(*command, above + command->get_name() + " "),
                       std::back_inserter(names));

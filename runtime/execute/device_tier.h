@@ -42,8 +42,8 @@ enum class Means : std::uint8_t {
 std::string_view name(Means means);  // "", "tuned", "certified", "host_pass", "device_pass"
 
 /// Thread-safe. Calls copy their operands beside each other, and the device computes one at a time.
-/// The call that finds that a device hangs gives the device
-/// up. Other calls are told at once, even while that call still has to wait (DeviceProduct).
+/// The call that finds that a device hangs gives the device up. Other calls are told at once, even
+/// while that call still has to wait (DeviceProduct).
 class DeviceTier {
  public:
   /// `profile` is the device as it was when it was tuned. `on_demand` provides kernels of untuned
@@ -66,8 +66,8 @@ class DeviceTier {
     Means means = Means::kNone;
     Problem problem = {};  // as the kernel gets it: with kHostPass the product before the pass
     double pass_ns = 0;    ///< Predicted, of the host or the device.
-    std::string_view pass_over =
-        {};  ///< With kHostPass, the operands of the pass: operands_of_pass().
+    /// With kHostPass, the operands of the pass: operands_of_pass().
+    std::string_view pass_over = {};
     /// With kCertified and kDevicePass, best first. Their times include a pass of the device.
     std::vector<RankedChoice> kernels = {};
   };
