@@ -173,6 +173,11 @@ constexpr std::array kSignatureRules = {
     SignatureRule{
         "stage subgroup spreads 32-bit values: sums cannot be f16",
         [](const TypedKernel& c) { return !c.s.types.f16_sums || c.v.stage != Stage::kSubgroup; }},
+    SignatureRule{
+        "with stage subgroup, B is multiplied element by element: a quantised B must be packed",
+        [](const TypedKernel& c) {
+          return !reads_quantized(c.v, c.s) || c.v.stage != Stage::kSubgroup;
+        }},
     SignatureRule{"a quantised B that is not packed needs unroll_k (tile_k for tiled) in whole "
                   "words of values "
                   "and dividing its blocks, or divided by them",

@@ -112,6 +112,19 @@ TEST(ProblemRules, AQuantizedBIsReadByWholeWords) {
               HasSubstr("words of a quantised tile"));
 }
 
+// multiply_vector() of templates/fragment/multiply.glsl takes elements of B, which such a B has
+// not.
+TEST(ProblemRules, LanesThatShareAReadAQuantizedBOnlyPacked) {
+  const Variant packed = broadcast_point(),
+                own = changed(packed, "packed_b=no load_path_b=buffer vector_width_b=1");
+  for (const char* types : {"f32xq4b32", "f32xq4_k"}) {
+    const Problem p = retyped(packed_problem(16, 64, 256), parse_types(types));
+    EXPECT_EQ(reason_in_own_buffers(packed, lavapipe_limits(), p), "") << types;
+    EXPECT_THAT(reason_in_own_buffers(own, lavapipe_limits(), p), HasSubstr("must be packed"));
+  }
+  EXPECT_EQ(reason_in_own_buffers(own, lavapipe_limits(), square_free()), "");
+}
+
 TEST(ProblemRules, WindowsOfBlocksAreWholeAndEndWithAVector) {
   const Variant windows = parse_variant(
       "family=vector tile_m=1 tile_n=8 reg_m=1 reg_n=4 tile_k=128 unroll_k=64 vector_width_a=4 "
