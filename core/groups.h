@@ -27,7 +27,7 @@ std::int64_t rows_of(std::span<const Group> groups);
 /// The grouping that these groups of so many experts have.
 Grouping grouping_of(std::span<const Group> groups, std::int64_t experts);
 
-/// One row of tiles of a grouped GEMM, as kernels read it (templates/common/problem_grouped.glsl):
+/// One row of tiles of a grouped GEMM, as kernels read it (templates/common/problem.glsl):
 /// rows [first_row, first_row + rows) of A and C, which belong to one group. A tile of 0 rows
 /// computes nothing.
 struct GroupTile {

@@ -2,21 +2,22 @@
 
 #include <fmt/format.h>
 
+#include <array>
 #include <initializer_list>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "generator/matrix_types.h"
+#include "generator/kernel_defines.h"
 #include "generator/templates.h"
 
 namespace rooftile {
 namespace {
 
-Shader calibration_shader(std::string_view file, const Defines& defines, const Includes& includes,
+Shader calibration_shader(std::string_view file, const Defines& defines,
                           std::vector<BindingKind> bindings, std::size_t push_constants_bytes) {
   Shader shader;
-  shader.glsl = expand(file, {"Rooftile calibration."}, defines, includes);
+  shader.glsl = expand(file, {"Rooftile calibration."}, defines);
   shader.hash = shader_hash("", shader.glsl, shader.optimization);
   shader.interface = {.bindings = std::move(bindings),
                       .push_constants_bytes = static_cast<std::uint32_t>(push_constants_bytes)};
@@ -42,10 +43,12 @@ std::string_view name(Stream kernel) {
 Shader emit_stream(Stream kernel, LoadPath load_path, int local_size) {
   const bool texel = load_path == LoadPath::kTexel;
   const BindingKind source = texel ? BindingKind::kTexelRgba32 : kBuffer;
-  return calibration_shader(
-      "calibrate/stream.comp", numbers({{"LOCAL_SIZE", local_size}, {"TEXEL", texel ? 1 : 0}}),
-      {{"calibrate/stream_triad.glsl", fmt::format("calibrate/stream_{}.glsl", name(kernel))}},
-      {source, source, kBuffer}, sizeof(StreamPushConstants));
+  Defines defines = numbers({{"LOCAL_SIZE", local_size}, {"TEXEL", texel ? 1 : 0}});
+  constexpr std::array<std::string_view, kStreams.size()> kStreamWords = {"COPY", "SCALE", "ADD",
+                                                                          "TRIAD"};
+  set_define(defines, "STREAM", kStreamWords[static_cast<std::size_t>(kernel)]);
+  return calibration_shader("calibrate/stream.comp", defines, {source, source, kBuffer},
+                            sizeof(StreamPushConstants));
 }
 
 Shader emit_read(LoadPath load_path, int local_size, ReadOrder order) {
@@ -54,20 +57,21 @@ Shader emit_read(LoadPath load_path, int local_size, ReadOrder order) {
                             numbers({{"LOCAL_SIZE", local_size},
                                      {"TEXEL", texel ? 1 : 0},
                                      {"PIECES", order == ReadOrder::kPieces ? 1 : 0}}),
-                            {}, {texel ? BindingKind::kTexelRgba32 : kBuffer, kBuffer},
+                            {texel ? BindingKind::kTexelRgba32 : kBuffer, kBuffer},
                             sizeof(ReadPushConstants));
 }
 
 Shader emit_fma(DataType type, int local_size, int chains, Trip trip) {
-  Includes includes;
-  includes["common/elements_f32.glsl"] = fmt::format("common/elements_{}.glsl", name(type));
-  if (type == DataType::kI32) includes["common/product.glsl"] = "common/product_dot.glsl";
-  if (trip == Trip::kSynchronised)
-    includes["calibrate/trip_free.glsl"] = "calibrate/trip_synchronised.glsl";
-  return calibration_shader(
-      "calibrate/fma.comp",
-      numbers({{"LOCAL_SIZE", local_size}, {"CHAINS", chains}, {"STEPS", kFmaSteps}}), includes,
-      {kBuffer}, sizeof(FmaPushConstants));
+  const bool dot = type == DataType::kI32;
+  Defines defines = numbers({{"LOCAL_SIZE", local_size},
+                             {"CHAINS", chains},
+                             {"STEPS", kFmaSteps},
+                             {"SYNCHRONISED", trip == Trip::kSynchronised ? 1 : 0},
+                             {"DOT", dot ? 4 : 1},
+                             {"WEB", 0}});
+  set_define(defines, "TYPE", dot ? "I8" : "F32");
+  define_elements(defines, type);
+  return calibration_shader("calibrate/fma.comp", defines, {kBuffer}, sizeof(FmaPushConstants));
 }
 
 Shader emit_matrix_peak(const MatrixShape& shape, int subgroup_size, int local_size, int chains) {
@@ -75,9 +79,8 @@ Shader emit_matrix_peak(const MatrixShape& shape, int subgroup_size, int local_s
                              {"SUBGROUP_SIZE", subgroup_size},
                              {"CHAINS", chains},
                              {"STEPS", kMatrixPeakSteps}});
-  Includes includes;
-  describe_matrix(defines, includes, shape);
-  Shader shader = calibration_shader("calibrate/matrix_peak.comp", defines, includes, {kBuffer},
+  define_matrix(defines, shape);
+  Shader shader = calibration_shader("calibrate/matrix_peak.comp", defines, {kBuffer},
                                      sizeof(MatrixPeakPushConstants));
   shader.interface.subgroup_size = static_cast<std::uint32_t>(subgroup_size);
   shader.matrix_units = true;
@@ -86,7 +89,7 @@ Shader emit_matrix_peak(const MatrixShape& shape, int subgroup_size, int local_s
 
 Shader emit_shared(int local_size) {
   return calibration_shader("calibrate/shared.comp",
-                            numbers({{"LOCAL_SIZE", local_size}, {"UNROLL", kSharedUnroll}}), {},
+                            numbers({{"LOCAL_SIZE", local_size}, {"UNROLL", kSharedUnroll}}),
                             {kBuffer}, sizeof(SharedPushConstants));
 }
 
@@ -98,38 +101,39 @@ Shader emit_loads(LoadPath load_path, int width, int local_size) {
                                      {"TEXEL", texel ? 1 : 0},
                                      {"WIDTH", width},
                                      {"UNROLL", kLoadsUnroll}}),
-                            {}, {texel ? texel_kind : kBuffer, kBuffer},
-                            sizeof(LoadsPushConstants));
+                            {texel ? texel_kind : kBuffer, kBuffer}, sizeof(LoadsPushConstants));
 }
 
 Shader emit_stores(int width, int local_size) {
   return calibration_shader(
       "calibrate/stores.comp",
-      numbers({{"LOCAL_SIZE", local_size}, {"WIDTH", width}, {"UNROLL", kStoresUnroll}}), {},
-      {kBuffer}, sizeof(StoresPushConstants));
+      numbers({{"LOCAL_SIZE", local_size}, {"WIDTH", width}, {"UNROLL", kStoresUnroll}}), {kBuffer},
+      sizeof(StoresPushConstants));
 }
 
 Shader emit_c_stores(int width, int local_size) {
   Defines defines =
       numbers({{"LOCAL_SIZE", local_size}, {"VECTOR_WIDTH_C", width}, {"UNROLL", kStoresUnroll}});
-  defines.emplace_back("RESULT_C", width == 4 ? "vec4" : "float");
-  return calibration_shader("calibrate/c_stores.comp", defines, {}, {kBuffer},
+  set_define(defines, "RESULT_C", vector_type(DataType::kF32, width));
+  set_define(defines, "REDUCTION", "ORDERED");
+  define_result(defines, DataType::kF32, {}, Dialect::kVulkan);
+  return calibration_shader("calibrate/c_stores.comp", defines, {kBuffer},
                             sizeof(CStoresPushConstants));
 }
 
 Shader emit_chase() {
   return calibration_shader("calibrate/chase.comp",
-                            numbers({{"LOCAL_SIZE", 1}, {"UNROLL", kChaseUnroll}}), {},
+                            numbers({{"LOCAL_SIZE", 1}, {"UNROLL", kChaseUnroll}}),
                             {kBuffer, kBuffer}, sizeof(ChasePushConstants));
 }
 
 Shader emit_lanes(int local_size) {
-  return calibration_shader("calibrate/lanes.comp", numbers({{"LOCAL_SIZE", local_size}}), {},
+  return calibration_shader("calibrate/lanes.comp", numbers({{"LOCAL_SIZE", local_size}}),
                             {kBuffer}, sizeof(LanesPushConstants));
 }
 
 Shader emit_barriers(int local_size) {
-  return calibration_shader("calibrate/barriers.comp", numbers({{"LOCAL_SIZE", local_size}}), {},
+  return calibration_shader("calibrate/barriers.comp", numbers({{"LOCAL_SIZE", local_size}}),
                             {kBuffer}, sizeof(BarriersPushConstants));
 }
 

@@ -36,7 +36,7 @@ bool may_load_elements(const Variant& v) {
   return v.reg_m % v.vector_width_a != 0 || v.reg_n % v.vector_width_b != 0;
 }
 bool in_sizes(int x) { return x >= 1 && x <= kLargestTile; }
-bool has_from_lanes(int lanes) {  // templates/fragment/from_lanes_<lanes>.glsl
+bool has_from_lanes(int lanes) {  // templates/fragment/multiply.glsl
   return lanes == 4 || lanes == 8 || lanes == 16 || lanes == 32 || lanes == 64;
 }
 

@@ -8,11 +8,9 @@
 #include "core/shader_interface.h"
 #include "core/variant.h"
 #include "generator/signature.h"
+#include "generator/web/dialect.h"
 
 namespace rooftile {
-
-/// What the text of a kernel is for: Vulkan, or WebGPU after translation to WGSL (generator/web/).
-enum class Dialect : std::uint8_t { kVulkan, kWeb };
 
 struct Shader {
   std::string glsl;  // complete: defines first, includes expanded
@@ -66,7 +64,7 @@ struct GemmPushConstants {
   std::uint32_t step_a, step_b;
   std::uint32_t batch, split_depth;
 };
-/// The same block for a grouped problem, as templates/common/problem_grouped.glsl explains it.
+/// The same block for a grouped problem, as templates/common/problem.glsl explains it.
 struct GroupedPushConstants {
   std::uint32_t rows, n, depth, lda, ldb, ldc;
   float alpha, beta;

@@ -11,7 +11,7 @@ Shader rows_shader(std::string_view file, Defines defines, std::size_t buffers,
                    std::size_t push_constants_bytes) {
   Shader shader;
   defines.emplace_back("LOCAL_SIZE", std::to_string(kRowsLocalSize));
-  shader.glsl = expand(file, {"Rooftile: an operation between the GEMMs of a list."}, defines, {});
+  shader.glsl = expand(file, {"Rooftile: an operation between the GEMMs of a list."}, defines);
   shader.hash = shader_hash("", shader.glsl, shader.optimization);
   shader.interface = {.bindings = std::vector<BindingKind>(buffers, BindingKind::kStorageBuffer),
                       .push_constants_bytes = static_cast<std::uint32_t>(push_constants_bytes)};

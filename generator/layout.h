@@ -139,7 +139,7 @@ inline bool loops_over_columns(const Variant& v, const Signature& s) {
   return reads_quantized(v, s) && may_loop_over_columns(v);
 }
 /// Elements of the fewest blocks that are whole words, or of half a block of Q6_K. 0 for formats
-/// that are not read by windows (templates/load/block_window.glsl).
+/// that are not read by windows (templates/load/block_words.glsl).
 inline int least_window(BlockFormat format) {
   switch (format) {
     case BlockFormat::kQ4_0:
@@ -258,13 +258,13 @@ bool offers_matrix(const Variant& v, const DeviceLimits& d, Keep keep) {
 }
 
 /// Whether the invocations of a tiled workgroup lie in blocks of subgroup_m x subgroup_n elements
-/// of C (templates/tile/lanes_subgroup.glsl). Consecutive invocations share a block: on most
+/// of C (templates/tiled.comp). Consecutive invocations share a block: on most
 /// devices they are a subgroup or a part of one.
 inline bool has_subgroup_tiles(const Variant& v) {
   return v.family == Family::kTiled && v.subgroup_m > 0;
 }
 
-/// Whether a tiled workgroup splits into the 8 x 4 blocks of templates/tile/lanes_blocked.glsl.
+/// Whether a tiled workgroup splits into the 8 x 4 blocks of templates/tiled.comp.
 inline bool lanes_in_blocks(const Variant& v) {
   return v.tile_n / v.reg_n % 8 == 0 && v.tile_m / v.reg_m % 4 == 0;
 }
@@ -375,7 +375,7 @@ inline StoreRows store_rows_b(const Variant& v, const Signature& s) {
 }
 
 /// Whether a matrix kernel with one tile in shared memory has a copy of its code for the last tile
-/// (templates/matrix/loop_1_peeled.glsl has the reason). Subgroups of 8 to 32 are Intel's and
+/// (templates/matrix.comp has the reason). Subgroups of 8 to 32 are Intel's and
 /// NVIDIA's. AMD's compiler (ACO, 64 lanes) moves sums if there is a copy: 119 instead of 68
 /// instructions beside 32 matrix operations, NAVI31, Mesa 25.0, 2026-11. Lavapipe, whose units have
 /// 8 steps of k, compiles a copy for as long as the loop, and gains nothing.

@@ -100,26 +100,8 @@ std::string literal(std::uint32_t tag) { return fmt::format("0x{:08X}u", tag); }
 
 }  // namespace
 
-void describe_matrix(Defines& defines, Includes& includes, const MatrixShape& shape) {
-  const auto add = [&](std::string_view define, std::int64_t value) {
-    defines.emplace_back(define, std::to_string(value));
-  };
-  add("MATRIX_M", shape.m);
-  add("MATRIX_N", shape.n);
-  add("MATRIX_K", shape.k);
-  add("OPERAND_BITS", 8 * bytes_of(shape.operand));
-  defines.emplace_back("OPERAND_TAG", literal(tag_of(shape.operand)));
-  // Drivers offer unsigned sums for unsigned operands.
-  const bool is_unsigned = shape.operand == DataType::kU8;
-  defines.emplace_back("SUM_TAG", literal(is_unsigned ? kU32 : tag_of(shape.sum)));
-  // The bits of MatrixOperands that mark A, B, C and the result as signed.
-  add("SIGNED_OPERANDS", shape.operand == DataType::kI8 ? 15 : 0);
-  includes["matrix/capabilities_f16.glsl"] =
-      "matrix/capabilities_" + std::string(is_8_bit(shape.operand) ? "i8" : name(shape.operand)) +
-      ".glsl";
-  includes["common/elements_f32.glsl"] =
-      "common/elements_" + std::string(is_unsigned ? "u32" : name(shape.sum)) + ".glsl";
-}
+std::string matrix_tag(DataType type) { return literal(tag_of(type)); }
+std::string unsigned_sum_tag() { return literal(kU32); }
 
 std::vector<std::uint32_t> resolve_matrix_types(const std::vector<std::uint32_t>& module) {
   std::uint32_t bound = module.size() > kBoundWord ? module[kBoundWord] : 0;

@@ -3,16 +3,18 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "core/device_profile.h"
-#include "generator/templates.h"
 
 namespace rooftile {
 
-/// Adds the defines and includes by which templates/matrix/types.glsl describes a shape. Throws
-/// kInternal for a type that no matrix unit supports.
-void describe_matrix(Defines& defines, Includes& includes, const MatrixShape& shape);
+/// The GLSL literal that stands for a component type of matrices. Throws kInternal for a type that
+/// no matrix unit supports.
+std::string matrix_tag(DataType type);
+/// That of uint32.
+std::string unsigned_sum_tag();
 
 /// Replaces the tags in OpTypeCooperativeMatrixKHR by the ids of the scalar types, moves those
 /// types above the first type of the module, and adds the missing ones. A module without tags is

@@ -162,7 +162,7 @@ constexpr Table kTables[] = {
      "tile_m=4 tile_n=16 tile_k=64 reg_m=4 reg_n=2 unroll_k=64"},
     {kVector, "one row, B in blocks in texel buffers, trips of 128", 8, 64,
      "tile_m=1 tile_n=32 tile_k=128 reg_m=1 reg_n=2,4 unroll_k=128"},
-    // Eight columns and more are taken in a loop (templates/fragment/multiply_quantized.glsl), so
+    // Eight columns and more are taken in a loop (templates/fragment/multiply.glsl), so
     // that a trip can take 256 steps, which are whole vectors of most formats.
     {kVector, "one row, B in blocks in texel buffers, many columns", 8, 64,
      "tile_m=1 tile_n=64 tile_k=128 reg_m=1 reg_n=8 unroll_k=64 stage=shared"},

@@ -3,76 +3,170 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <deque>
+#include <optional>
+#include <unordered_map>
 
 #include "core/error.h"
+#include "core/variant.h"
+#include "generator/conditions.h"
+#include "generator/template_lines.h"
+#include "generator/used_lines.h"
 
 namespace rooftile {
 namespace {
 
-constexpr std::string_view kInclude = "#include \"";
-constexpr std::string_view kIncludeExtension = "#extension GL_GOOGLE_include_directive";
+using Kind = TemplateLine::Kind;
+
+/// Values of names in conditions, besides those of a variant's parameters.
+constexpr std::string_view kWords[] = {
+    "F32",       "F16",       "BF16",     "I8",    "U8", "I32", "U32",  // TYPE and other types
+    "PLAIN",     "QUANTIZED", "BLOCKS",                                 // B_FORMAT
+    "MIDDLE",    "PACKED",    "FLOAT",                                  // ZERO_POINT
+    "SUBGROUPS", "WHOLE",     "NARROWED", "NONE",  "A",  "B",  // LANES, FRAGMENT_STORES, OPERAND
+    "COPY",      "SCALE",     "ADD",      "TRIAD",             // STREAM
+};
+
+/// Words have numbers from here on, which no number in a condition equals.
+constexpr std::int64_t kFirstWord = 1000;
+const std::unordered_map<std::string, std::string>& words() {
+  static const std::unordered_map<std::string, std::string> numbers = [] {
+    std::unordered_map<std::string, std::string> result;
+    const auto add = [&](std::string_view word) {
+      result.emplace(word, std::to_string(kFirstWord + static_cast<std::int64_t>(result.size())));
+    };
+    for (const std::string& parameter : parameter_names()) {
+      const std::string values = in_capitals(parameter_values(parameter));
+      if (values.find(", ") == std::string::npos) continue;  // numbers
+      for (std::size_t at = 0, end = 0; end != std::string::npos; at = end + 2) {
+        end = values.find(", ", at);
+        add(std::string_view(values).substr(at, end - at));
+      }
+    }
+    for (const std::string_view word : kWords) add(word);
+    return result;
+  }();
+  return numbers;
+}
 
 class Expansion {
  public:
-  Expansion(const Defines& defines, const Includes& includes)
-      : defines_(defines), includes_(includes) {}
+  explicit Expansion(const Defines& defines) {
+    for (const auto& [name, value] : defines) {
+      macros_[name] = value;
+      const std::string& text = texts_.emplace_back(fmt::format("#define {} {}", name, value));
+      lines_.push_back(&define_lines_.emplace_back(taken_apart(text)));
+    }
+  }
 
-  std::string take() { return std::move(text_); }
-
-  void append(std::string_view file) {
-    std::string_view rest = template_text(file);
-    bool in_default = false;
-    while (!rest.empty()) {
-      const std::string_view line = rest.substr(0, rest.find('\n'));
-      rest.remove_prefix(std::min(rest.size(), line.size() + 1));
-      if (in_default) {
-        in_default = line != "#endif";
-      } else if (is_default_of_defined(line)) {
-        in_default = true;
-      } else if (line.starts_with(kInclude)) {
-        if (!text_.ends_with("\n\n")) text_.push_back('\n');
-        append(chosen(line.substr(kInclude.size(), line.rfind('"') - kInclude.size())));
-      } else if (!line.starts_with("#version") && !line.starts_with(kIncludeExtension)) {
-        if (!line.empty() || !text_.ends_with("\n\n")) text_.append(line).push_back('\n');
+  void append(std::string_view file, ForOperand operand) {
+    const std::vector<TemplateLine>& lines = template_lines(file, operand);
+    std::vector<Condition> conditions;
+    for (std::size_t i = 0; i < lines.size(); ++i) {
+      try {
+        append_line(lines[i], conditions);
+      } catch (const Error& e) {
+        if (std::string_view(e.what()).starts_with("templates/")) throw;
+        fail(ErrorCode::kInternal, "templates/{}:{}: {}", file, i + 1, e.what());
       }
+    }
+    if (!conditions.empty()) fail(ErrorCode::kInternal, "templates/{}: an #endif is missing", file);
+  }
+
+  void write_to(std::string& text) const {
+    bool after_blank = false;
+    for (const TemplateLine* line : used_lines(lines_)) {
+      if (!line->text.empty() || !after_blank) text.append(line->text).push_back('\n');
+      after_blank = line->text.empty();
     }
   }
 
  private:
-  bool is_default_of_defined(std::string_view line) const {
-    constexpr std::string_view kIfndef = "#ifndef ";
-    return line.starts_with(kIfndef) &&
-           std::any_of(defines_.begin(), defines_.end(), [&](const auto& define) {
-             return define.first == line.substr(kIfndef.size());
-           });
+  /// An #if and the lines up to its #endif.
+  struct Condition {
+    bool holds;    // for the lines that follow
+    bool decided;  // it held for lines before, or does now
+    bool around;   // the lines around it count
+  };
+
+  std::optional<std::string_view> value_of(std::string_view name) const {
+    if (const auto found = macros_.find(name); found != macros_.end()) return found->second;
+    if (const auto found = words().find(std::string(name)); found != words().end())
+      return found->second;
+    return std::nullopt;
   }
 
-  std::string_view chosen(std::string_view file) const {
-    const auto found = includes_.find(std::string(file));
-    return found == includes_.end() ? file : std::string_view(found->second);
+  bool holds(std::string_view condition) const {
+    const std::int64_t value =
+        value_of_condition(condition, [&](std::string_view name) { return value_of(name); });
+    if (value >= kFirstWord)
+      fail(ErrorCode::kInternal, "the condition '{}' is a word; compare it with one", condition);
+    return value != 0;
   }
 
-  const Defines& defines_;
-  const Includes& includes_;
-  std::string text_;
+  void append_line(const TemplateLine& line, std::vector<Condition>& conditions) {
+    const bool counts = conditions.empty() || conditions.back().holds;
+    if (conditions.empty() &&
+        (line.kind == Kind::kElif || line.kind == Kind::kElse || line.kind == Kind::kEndif))
+      fail(ErrorCode::kInternal, "there is no #if for '{}'", line.text);
+    if (line.kind == Kind::kIf) {
+      const bool met = counts && holds(line.condition);
+      conditions.push_back({met, met, counts});
+    } else if (line.kind == Kind::kElif || line.kind == Kind::kElse) {
+      Condition& last = conditions.back();
+      last.holds =
+          last.around && !last.decided && (line.kind == Kind::kElse || holds(line.condition));
+      last.decided = last.decided || last.holds;
+    } else if (line.kind == Kind::kEndif) {
+      conditions.pop_back();
+    } else if (counts && line.kind == Kind::kInclude) {
+      append_include(line);
+    } else if (counts && line.text.starts_with("#error ")) {
+      fail(ErrorCode::kInternal, "{}", line.text.substr(sizeof "#error"));
+    } else if (line.text.starts_with("#ifdef") || line.text.starts_with("#ifndef")) {
+      fail(ErrorCode::kInternal, "write '{}' with defined()", line.text);
+    } else if (counts) {
+      if (line.kind == Kind::kUndefine)
+        macros_.erase(line.name);
+      else if (!line.name.empty())
+        macros_[line.name] = line.value;
+      lines_.push_back(&line);
+    }
+  }
+
+  void append_include(const TemplateLine& line) {
+    const bool for_a = line.value == " for A", for_b = line.value == " for B";
+    if (!line.value.empty() && !for_a && !for_b)
+      fail(ErrorCode::kInternal, "'{}' behind an include is not understood", line.value);
+    static const TemplateLine kBlankLine = {.kind = Kind::kBlank};
+    lines_.push_back(&kBlankLine);
+    append(line.name, for_a ? ForOperand::kA : for_b ? ForOperand::kB : ForOperand::kNone);
+  }
+
+  std::unordered_map<std::string_view, std::string_view> macros_;
+  std::vector<const TemplateLine*> lines_;
+  std::deque<std::string> texts_;  // of the defines
+  std::deque<TemplateLine> define_lines_;
 };
 
 }  // namespace
 
-std::string_view template_text(std::string_view file) {
-  for (const EmbeddedText& entry : embedded_templates())
-    if (entry.name == file) return entry.text;
-  fail(ErrorCode::kInternal, "there is no kernel template '{}' in this build", file);
+std::string in_capitals(std::string_view text) {
+  std::string capitals(text);
+  for (char& c : capitals)
+    if (c >= 'a' && c <= 'z') c = static_cast<char>(c - 'a' + 'A');
+  return capitals;
 }
 
 std::string expand(std::string_view file, const std::vector<std::string>& comment,
-                   const Defines& defines, const Includes& includes) {
+                   const Defines& defines) {
+  Expansion expansion(defines);
+  expansion.append(file, ForOperand::kNone);
   std::string text = "#version 450\n";
+  text.reserve(std::size_t{1} << 15);
   for (const std::string& line : comment) text += fmt::format("// {}\n", line);
-  for (const auto& [name, value] : defines) text += fmt::format("#define {} {}\n", name, value);
-  Expansion expansion(defines, includes);
-  expansion.append(file);
-  return text + expansion.take();
+  expansion.write_to(text);
+  return text;
 }
 
 std::string without_comments(std::string_view glsl) {
@@ -80,8 +174,7 @@ std::string without_comments(std::string_view glsl) {
   while (!glsl.empty()) {
     std::string_view line = glsl.substr(0, glsl.find('\n'));
     glsl.remove_prefix(std::min(glsl.size(), line.size() + 1));
-    line = line.substr(0, line.find("//"));
-    line = line.substr(0, line.find_last_not_of(' ') + 1);
+    line = without_comment(line);
     if (!line.empty()) code.append(line).push_back('\n');
   }
   return code;

@@ -1,33 +1,28 @@
-// The kernel templates, embedded at build time, so that no file is read at run time.
-// templates/README.md describes them.
+// Puts the texts of kernels together from the templates. templates/README.md describes them.
 #pragma once
 
-#include <map>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
-#include "core/embedded_text.h"
+#include "generator/template_text.h"
 
 namespace rooftile {
 
-/// Every .comp and .glsl file below templates/, named by its path from there: "tiled.comp",
-/// "epilogue/store_c.glsl".
-std::span<const EmbeddedText> embedded_templates();
-/// Text of one of them by its file name ("tiled.comp"). Throws kInternal for a file that does not
-/// exist.
-std::string_view template_text(std::string_view file);
+/// A parameter's name or value as templates write it: "tile_m" is TILE_M there.
+std::string in_capitals(std::string_view text);
 
 /// Name and value, in the order in which they are written.
 using Defines = std::vector<std::pair<std::string, std::string>>;
-/// File that a template includes -> file that defines the same functions and replaces it.
-using Includes = std::map<std::string, std::string>;
 
 /// A self-contained GLSL text: #version, the comment (lines without slashes), the defines, then the
-/// template with its includes expanded. The #ifndef blocks with default values of the given defines
-/// are left out. Throws kInternal for a file that does not exist.
+/// template with its includes in their places. Conditions (#if) are decided, so that only what
+/// compiles is left, and so are defines that nothing uses. templates/README.md says what templates
+/// may contain. Throws kInternal, with file and line, for a file that does not exist and for a
+/// condition with a name that is not defined.
 std::string expand(std::string_view file, const std::vector<std::string>& comment,
-                   const Defines& defines, const Includes& includes);
+                   const Defines& defines);
 
 /// The text without comments (templates have only those from // to the end of a line), trailing
 /// blanks and empty lines.

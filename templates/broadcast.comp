@@ -1,47 +1,15 @@
-#version 450
 // A workgroup is one subgroup. Its lanes lie along n and share all rows of the tile (REG_M equals
 // TILE_M), so that every value of A is loaded once and broadcast to all lanes. The columns of a
 // lane are vectors that lie SUBGROUP_SIZE vectors apart.
-#extension GL_GOOGLE_include_directive : enable
+//:
+//: TILE_M, TILE_N    the workgroup's block of C; REG_N: a lane's columns
+//: SUBGROUP_SIZE     lanes that the kernel is built for
+//: UNROLL_K, TAIL_K  steps of k in a trip of the loop, and in one behind the whole trips
+//: STAGE             SUBGROUP: lanes load different vectors of A and share them; else all load the same
 #extension GL_EXT_control_flow_attributes : enable
-#include "common/elements_f32.glsl"
+#include "common/elements.glsl"
 #extension GL_KHR_shader_subgroup_basic : enable
 #extension GL_KHR_shader_subgroup_ballot : enable
-
-#ifndef TILE_M
-#define TILE_M 32
-#endif
-#ifndef TILE_N
-#define TILE_N 128
-#endif
-#ifndef REG_M
-#define REG_M 32
-#endif
-#ifndef REG_N
-#define REG_N 16
-#endif
-#ifndef UNROLL_K
-#define UNROLL_K 8
-#endif
-#ifndef TAIL_K
-#define TAIL_K 8
-#endif
-#ifndef SUBGROUP_SIZE
-#define SUBGROUP_SIZE 8
-#endif
-#ifndef VECTOR_WIDTH_A
-#define VECTOR_WIDTH_A 4
-#define VECTOR_A vec4
-#endif
-#ifndef VECTOR_WIDTH_B
-#define VECTOR_WIDTH_B 4
-#define VECTOR_B vec4
-#endif
-#ifndef VECTOR_WIDTH_C
-#define VECTOR_WIDTH_C 4
-#define VECTOR_C vec4
-#define RESULT_C vec4
-#endif
 
 layout(local_size_x = SUBGROUP_SIZE) in;
 
@@ -59,14 +27,16 @@ uint column_offset(uint j) { return j * LANES_N * VECTOR_WIDTH_C; }
 
 #include "common/problem.glsl"
 #include "common/vectors.glsl"
-#include "common/edge_masked.glsl"
-#include "common/raster_column.glsl"
-#include "load/a_texel.glsl"
-#include "load/b_texel.glsl"
-#include "fragment/a_packed.glsl"
-#include "fragment/b_packed.glsl"
-#include "fragment/multiply_lane.glsl"
-#include "fragment/k_loop_whole.glsl"
+#include "common/edge.glsl"
+#include "common/raster.glsl"
+#include "load/operand.glsl" for A
+#if B_FORMAT == PLAIN
+#include "load/operand.glsl" for B
+#endif
+#include "fragment/a.glsl"
+#include "fragment/b.glsl"
+#include "fragment/multiply.glsl"
+#include "fragment/k_loop.glsl"
 #include "epilogue/store_c.glsl"
 
 void main() {

@@ -1,10 +1,4 @@
-#version 450
 // y[i] := x[sources[i]], row by row. A source that no row of x has leaves the row of y as it is.
-#extension GL_GOOGLE_include_directive : enable
-
-#ifndef LOCAL_SIZE
-#define LOCAL_SIZE 64
-#endif
 
 layout(local_size_x = LOCAL_SIZE) in;
 

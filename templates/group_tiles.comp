@@ -1,13 +1,7 @@
-#version 450
-// Makes the list of tiles of a grouped GEMM (common/problem_grouped.glsl) from group sizes that lie on
+// Makes the list of tiles of a grouped GEMM (common/problem.glsl) from group sizes that lie on
 // the device. Every invocation adds up the sizes until it finds the group of its tile: a few hundred
 // additions, for which no invocation waits for another one. Tiles beyond the last group's, and all
 // tiles where the sizes do not fit, have no rows.
-#extension GL_GOOGLE_include_directive : enable
-
-#ifndef LOCAL_SIZE
-#define LOCAL_SIZE 64
-#endif
 
 layout(local_size_x = LOCAL_SIZE) in;
 // Byte for byte GroupTilesPushConstants of generator/emit.h.

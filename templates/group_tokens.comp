@@ -1,13 +1,8 @@
-#version 450
 // Sorts pairs of a token and an expert by expert, in the order of the tokens. A workgroup takes an
 // expert: each invocation counts in a range of the pairs those of the expert and those of experts
 // before it, so that the sums say where the range's own pairs belong, and no workgroup waits for
 // another one. One more workgroup takes the pairs whose expert does not exist: they come last, and
 // belong to no group.
-
-#ifndef LOCAL_SIZE
-#define LOCAL_SIZE 64
-#endif
 
 layout(local_size_x = LOCAL_SIZE) in;
 

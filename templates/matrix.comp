@@ -1,67 +1,43 @@
-#version 450
-// Matrix units (cooperative matrices) of subgroup scope: a subgroup computes SUBGROUP_M x
-// SUBGROUP_N elements of C as fragments of MATRIX_M x MATRIX_N, which the device multiplies as a
-// whole. Operands keep their stored type and are read as 32-bit words, so that the device needs no
-// 8-bit or 16-bit storage.
-#extension GL_GOOGLE_include_directive : enable
+// C := alpha * A * B + beta * C by matrix units (cooperative matrices) of subgroup scope. A workgroup
+// computes TILE_M x TILE_N elements of C. A subgroup of it computes SUBGROUP_M x SUBGROUP_N of them, as
+// fragments of MATRIX_M x MATRIX_N, whose sums stay in registers.
+//
+// The loop over k (run_k_loop below) takes a tile of TILE_K steps a trip. Its parts are:
+//   fetch     a tile of A and one of B: memory to registers
+//   put       registers to shared memory
+//   barrier   behind put, and before it where there is one tile in shared memory
+//   multiply  the unit loads fragments of the tiles from shared memory and adds their products to the sums
+// Behind the loop the sums are stored to C. The fragments of an operand that is read directly come from
+// memory.
+//
+// Operands keep their stored type and are read as 32-bit words, so that the device needs no 8-bit or
+// 16-bit storage.
+//:
+//: What limits it, on an H200: a trip is one chain of these parts, of which multiplications are less than half,
+//: and a second workgroup that fits into shared memory overlaps it (bench/results/nvidia-h200-kernels.md).
+//:
+//: TILE_M, TILE_N, TILE_K        a workgroup's block of C, and the steps of k in a tile
+//: SUBGROUP_M, SUBGROUP_N        a subgroup's block of C; SUBGROUP_SIZE is its number of invocations
+//: MATRIX_M, MATRIX_N, MATRIX_K  what the unit multiplies at once
+//: UNROLL_K                      steps of k a trip of the loop in multiply_tile
+//: LOAD_PATH_A, LOAD_PATH_B      DIRECT: fragments are loaded from memory; else from shared memory
+//: PACKED_A, PACKED_B            whether a pack kernel has laid fragments side by side (DIRECT)
+//: ALONG_K_A, ALONG_K_B          whether the operand is stored along k: A as m x k, B as n x k
+//: B_FORMAT                      PLAIN, or QUANTIZED or BLOCKS: B becomes float16 on the way
+//: STAGE                         SHARED, STORED: tiles lie in shared memory along k, or in the order of memory;
+//:                               NONE: both operands are DIRECT
+//: STAGES                        how many tiles of an operand lie in shared memory: 1, or 2, of which the next
+//:                               is always fetched before the present one is multiplied
+//: PREFETCH                      with one tile: NONE; AHEAD, the next one is fetched before the present one is
+//:                               multiplied; PEELED, that with copies of the code for the first and last trip
+//: PEELS_LAST_TILE               with PREFETCH NONE: a copy of the code for the tile at the end of k
+//: SHARED_PAD, SHARED_WORDS      rows of tiles (matrix/shared_memory.glsl)
+//: EDGE, RASTER, GROUPED         what the files of common/ depend on
+//: FRAGMENT_STORES, C_TILE       how sums become C (matrix/store.glsl)
 #extension GL_EXT_control_flow_attributes : enable
 #extension GL_KHR_shader_subgroup_basic : enable
 #pragma use_vulkan_memory_model
-#include "common/elements_f32.glsl"
-
-#ifndef TILE_M
-#define TILE_M 64
-#endif
-#ifndef TILE_N
-#define TILE_N 64
-#endif
-#ifndef TILE_K
-#define TILE_K 32
-#endif
-#ifndef SUBGROUP_M
-#define SUBGROUP_M 32
-#endif
-#ifndef SUBGROUP_N
-#define SUBGROUP_N 32
-#endif
-#ifndef SUBGROUP_SIZE
-#define SUBGROUP_SIZE 32
-#endif
-#ifndef STAGES
-#define STAGES 1
-#endif
-#ifndef SHARED_PAD
-#define SHARED_PAD 8
-#endif
-#ifndef UNROLL_K
-#define UNROLL_K 32
-#endif
-#ifndef VECTOR_WIDTH_A
-#define VECTOR_WIDTH_A 4
-#define VECTOR_A uvec4
-#endif
-#ifndef VECTOR_WIDTH_B
-#define VECTOR_WIDTH_B 4
-#define VECTOR_B uvec4
-#endif
-#ifndef SHARED_WORDS
-#define SHARED_WORDS 4
-#define SHARED_VECTOR uvec4
-#endif
-#ifndef STORE_ROWS_A
-#define STORE_ROWS_A 1
-#define STORE_STEP_A 1
-#endif
-#ifndef STORE_ROWS_B
-#define STORE_ROWS_B 1
-#define STORE_STEP_B 1
-#endif
-#ifndef VECTOR_WIDTH_C
-#define VECTOR_WIDTH_C 4
-#define VECTOR_C vec4
-#define RESULT_C vec4
-#endif
-
+#include "common/elements.glsl"
 #include "matrix/types.glsl"
 
 const uint SUBGROUPS_M = TILE_M / SUBGROUP_M;
@@ -69,20 +45,32 @@ const uint SUBGROUPS_N = TILE_N / SUBGROUP_N;
 const uint FRAGMENTS_M = SUBGROUP_M / MATRIX_M;  // in a subgroup's block
 const uint FRAGMENTS_N = SUBGROUP_N / MATRIX_N;
 const uint LOCAL_SIZE = SUBGROUPS_M * SUBGROUPS_N * SUBGROUP_SIZE;
-const uint LANES_M = 1, LANES_N = LOCAL_SIZE;  // for the raster include: one row of invocations
 
 layout(local_size_x = (TILE_M / SUBGROUP_M) * (TILE_N / SUBGROUP_N) * SUBGROUP_SIZE) in;
 
 #include "common/problem.glsl"
-#include "matrix/words.glsl"
-#include "matrix/transpose_16.glsl"
-#include "matrix/loads.glsl"
 #include "matrix/shared_memory.glsl"
-#include "common/edge_masked.glsl"
-#include "common/raster_row.glsl"
-#include "matrix/a_n.glsl"
-#include "matrix/b_n.glsl"
+#include "common/edge.glsl"
+#include "common/raster.glsl"
 
+#if LOAD_PATH_A == DIRECT
+#include "matrix/direct.glsl" for A
+#else
+#include "matrix/staged.glsl" for A
+#endif
+
+#if B_FORMAT == QUANTIZED
+#include "matrix/b_quantized.glsl"
+#elif B_FORMAT == BLOCKS
+#include "matrix/b_blocks.glsl"
+#elif LOAD_PATH_B == DIRECT
+#include "matrix/direct.glsl" for B
+#else
+#include "matrix/staged.glsl" for B
+#endif
+
+// Sums stay in registers only if compilers know every index: loops over them are unrolled and have no
+// loop inside that is not (tests/generator/matrix_loop_test.cpp).
 MatrixC sums[FRAGMENTS_M][FRAGMENTS_N];
 uint subgroup_row, subgroup_column;  // first row and column of the subgroup's block in the tile
 
@@ -100,7 +88,127 @@ void multiply_tile(uint stage) {
     }
 }
 
-#include "matrix/loop_1.glsl"
+// The tile at the end of k is multiplied first: fetch_last_tile_* masks what lies beyond k, so that the
+// loop over the others needs no masks (tests/generator/matrix_loop_test.cpp).
+void run_k_loop(uint row, uint column) {
+  if (k == 0) return;
+  begin_tiles_a(row);
+  begin_tiles_b(column);
+  uint tiles = (k - 1) / TILE_K;  // whole tiles besides the last one
+  fetch_last_tile_a(tiles * TILE_K);
+  fetch_last_tile_b(tiles * TILE_K);
+#if STAGE == NONE
+  // No shared memory, and so no barriers: put only takes over the fetched addresses.
+  for (;;) {
+    put_tile_a(0);
+    put_tile_b(0);
+    multiply_tile(0);
+    if (tiles == 0) break;
+    --tiles;
+    fetch_tile_a();
+    fetch_tile_b();
+  }
+#elif STAGES > 2
+#error the loop has one or two stages
+#elif STAGES == 2
+  // Two tiles in shared memory: the next one is fetched before the present one is multiplied, and is put
+  // where nobody reads. That takes one barrier a tile.
+  put_tile_a(0);
+  put_tile_b(0);
+  tile_barrier();
+  uint stage = 0;
+  for (; tiles > 0; --tiles) {
+    fetch_tile_a();
+    fetch_tile_b();
+    multiply_tile(stage);
+    stage = 1 - stage;
+    put_tile_a(stage);
+    put_tile_b(stage);
+    tile_barrier();
+  }
+  multiply_tile(stage);
+#elif PREFETCH == AHEAD
+  // One tile in shared memory: the next one is fetched before the present one is multiplied, so that the
+  // loads have that long.
+  put_tile_a(0);
+  put_tile_b(0);
+  tile_barrier();
+  for (; tiles > 0; --tiles) {
+    fetch_tile_a();
+    fetch_tile_b();
+    multiply_tile(0);
+    tile_barrier();
+    put_tile_a(0);
+    put_tile_b(0);
+    tile_barrier();
+  }
+  multiply_tile(0);
+#elif PREFETCH == PEELED
+  // One tile in shared memory, the next one fetched before the present one is multiplied, and copies of
+  // the code that multiplies for the first and the last trip. NVIDIA's compiler in Mesa (NAK) gives the sums
+  // registers in the first copy, and the loop leaves them there: 66 instead of 436 other instructions beside
+  // 32 matrix operations. NVIDIA's own compiler moves no sums either way (H200: 549 us, AHEAD 503).
+  put_tile_a(0);
+  put_tile_b(0);
+  tile_barrier();
+  if (tiles > 0) {
+    fetch_tile_a();
+    fetch_tile_b();
+  }
+  multiply_tile(0);
+  for (; tiles > 1; --tiles) {
+    tile_barrier();
+    put_tile_a(0);
+    put_tile_b(0);
+    tile_barrier();
+    fetch_tile_a();
+    fetch_tile_b();
+    multiply_tile(0);
+  }
+  if (tiles > 0) {
+    tile_barrier();
+    put_tile_a(0);
+    put_tile_b(0);
+    tile_barrier();
+    multiply_tile(0);
+  }
+#elif PEELS_LAST_TILE
+  // One tile in shared memory: an invocation fetches the next one while others still read the present
+  // one. The tile at the end of k, the first, has a copy of the code that multiplies. NVIDIA's and Intel's
+  // compilers in Mesa (NAK, BRW) need it to give the sums registers in which the loop can leave them:
+  // without it, NAK moves each sum twice a trip (15 moves for a matrix operation, not 1).
+  put_tile_a(0);
+  put_tile_b(0);
+  tile_barrier();
+  multiply_tile(0);
+  for (; tiles > 0; --tiles) {
+    fetch_tile_a();
+    fetch_tile_b();
+    tile_barrier();
+    put_tile_a(0);
+    put_tile_b(0);
+    tile_barrier();
+    multiply_tile(0);
+  }
+#else
+  // One tile in shared memory: an invocation fetches the next one while others still read the present
+  // one. There is only one copy of the code that multiplies.
+  put_tile_a(0);
+  put_tile_b(0);
+  for (;;) {
+    tile_barrier();
+    multiply_tile(0);
+    if (tiles == 0) break;
+    --tiles;
+    fetch_tile_a();
+    fetch_tile_b();
+    tile_barrier();
+    put_tile_a(0);
+    put_tile_b(0);
+  }
+#endif
+}
+
 #include "matrix/store.glsl"
 
 void main() {

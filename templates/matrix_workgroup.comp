@@ -1,55 +1,79 @@
-#version 450
-// Matrix units (cooperative matrices) of workgroup scope: TILE_M x TILE_N elements of C are one
-// matrix, which the whole workgroup holds. The driver moves A and B to the units, through shared
-// memory that it manages itself: a load names a slice of a tensor, and reads zeros outside the
-// tensor.
-#extension GL_GOOGLE_include_directive : enable
+// C := alpha * A * B + beta * C by matrix units (cooperative matrices) of workgroup scope: TILE_M x
+// TILE_N elements of C are one matrix, which the whole workgroup holds. The driver moves A and B to the
+// units, through shared memory that it manages itself: a load names a slice of a tensor, and reads
+// zeros outside the tensor.
+//:
+//: TILE_M, TILE_N        the matrix of sums
+//: TILE_K                steps of k a trip; MATRIX_K of them in a matrix of A or B
+//: LOCAL_SIZE            invocations of the workgroup
+//: PIECE_M               rows of sums that pass through shared memory at a time
+//: ALONG_K_A, ALONG_K_B  whether the operand is stored along k: A as m x k, B as n x k
+//: EDGE                  EXACT or MASKED: whether tiles may extend beyond a tensor (matrix/tensors.glsl)
 #extension GL_EXT_control_flow_attributes : enable
 #pragma use_vulkan_memory_model
-#include "common/elements_f32.glsl"
-
-#ifndef TILE_M
-#define TILE_M 64
-#endif
-#ifndef TILE_N
-#define TILE_N 64
-#endif
-#ifndef TILE_K
-#define TILE_K 64
-#endif
-#ifndef LOCAL_SIZE
-#define LOCAL_SIZE 128
-#endif
-#ifndef PIECE_M
-#define PIECE_M 64
-#endif
-#ifndef VECTOR_WIDTH_A
-#define VECTOR_WIDTH_A 4
-#define VECTOR_A uvec4
-#endif
-#ifndef VECTOR_WIDTH_B
-#define VECTOR_WIDTH_B 4
-#define VECTOR_B uvec4
-#endif
-#ifndef VECTOR_WIDTH_C
-#define VECTOR_WIDTH_C 4
-#define VECTOR_C vec4
-#define RESULT_C vec4
-#endif
-
+#include "common/elements.glsl"
 #include "matrix/types.glsl"
-#include "matrix/tensor_types.glsl"
+#include "matrix/tensors.glsl"
 
-const uint LANES_M = 1, LANES_N = LOCAL_SIZE;  // for the raster include: one row of invocations
 
 layout(local_size_x = LOCAL_SIZE) in;
 
 #include "common/problem.glsl"
-#include "common/edge_masked.glsl"
-#include "common/raster_row.glsl"
-#include "matrix/tensor_a_n.glsl"
-#include "matrix/tensor_b_n.glsl"
-#include "matrix/tensor_store.glsl"
+#include "common/edge.glsl"
+#include "common/raster.glsl"
+
+// Operands in storage buffers of vectors of 32-bit words.
+layout(binding = 0, std430) readonly buffer OperandA { VECTOR_A a[]; };
+layout(binding = 1, std430) readonly buffer OperandB { VECTOR_B b[]; };
+
+// load_a loads TILE_M x MATRIX_K elements of A, load_b MATRIX_K x TILE_N of B. They are macros, since no
+// function can return a matrix (matrix/types.glsl).
+#if ALONG_K_A  // A is stored m x k
+#define tensor_a() set_strides(set_dimensions(create_layout(), m, k), tensor_ld(lda, ELEMENTS_A), 1u)
+#define load_a(old, tensor, row, step) \
+  load_rows_a(a[offset_a / ELEMENTS_A], old, slice(tensor, row, TILE_M, step, MATRIX_K), 0, 0)
+#else  // A is stored k x m: a slice is MATRIX_K x TILE_M and is read transposed
+#define tensor_a() set_strides(set_dimensions(create_layout(), k, m), tensor_ld(lda, ELEMENTS_A), 1u)
+#define load_a(old, tensor, row, step) \
+  load_columns_a(a[offset_a / ELEMENTS_A], old, slice(tensor, step, MATRIX_K, row, TILE_M), 0, 1, \
+                 create_transposed())
+#endif
+#if !ALONG_K_B  // B is stored k x n
+#define tensor_b() set_strides(set_dimensions(create_layout(), k, n), tensor_ld(ldb, ELEMENTS_B), 1u)
+#define load_b(old, tensor, step, column) \
+  load_rows_b(b[offset_b / ELEMENTS_B], old, slice(tensor, step, MATRIX_K, column, TILE_N), 0, 0)
+#else  // B is stored n x k: a slice is TILE_N x MATRIX_K and is read transposed
+#define tensor_b() set_strides(set_dimensions(create_layout(), n, k), tensor_ld(ldb, ELEMENTS_B), 1u)
+#define load_b(old, tensor, step, column) \
+  load_columns_b(b[offset_b / ELEMENTS_B], old, slice(tensor, column, TILE_N, step, MATRIX_K), 0, 1, \
+                 create_transposed())
+#endif
+
+#include "epilogue/store_vector.glsl"
+
+// PIECE_M rows of the matrix at a time go through shared memory, from which invocations store vectors
+// of C. So beta and the epilogue take no further pass over C, and no workspace.
+const uint PIECE_VECTORS = PIECE_M * TILE_N / 4;
+shared ELEMENT_4 c_piece[PIECE_VECTORS];
+
+void store_piece(uvec2 tile, uint row, uint column) {
+  const bool vectors = columns_inside(tile) && (ldc | offset_c) % 4 == 0;
+  [[dont_unroll]] for (uint v = gl_LocalInvocationIndex; v < PIECE_VECTORS; v += LOCAL_SIZE) {
+    const uint first = v * 4;
+    const uint to_row = row + first / TILE_N;
+    if (to_row >= m) break;
+    store_vector(vectors, RESULT_C(c_piece[v]), to_row, column + first % TILE_N);
+  }
+}
+
+#define store_sums(sums, tile, row, column)                                                          \
+  [[dont_unroll]] for (uint piece = 0; piece < TILE_M; piece += PIECE_M) {                           \
+    store_rows_c(c_piece[0], sums, set_dimensions(create_layout(), PIECE_M, TILE_N), 40, WORKGROUP_SCOPE, \
+                 1, clip(create_view(), piece, PIECE_M, 0u, TILE_N));                                \
+    barrier();                                                                                       \
+    store_piece(tile, (row) + piece, column);                                                        \
+    barrier();                                                                                       \
+  }
 
 void main() {
   begin_gemm(gl_WorkGroupID.z);

@@ -1,10 +1,4 @@
-#version 450
 // z := activation(x) * y, element by element, of float32 matrices. z may be x or y.
-#extension GL_GOOGLE_include_directive : enable
-
-#ifndef LOCAL_SIZE
-#define LOCAL_SIZE 64
-#endif
 
 layout(local_size_x = LOCAL_SIZE) in;
 

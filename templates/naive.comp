@@ -1,28 +1,7 @@
-#version 450
 // Baseline kernel, which runs on every device: one invocation computes one element of C and reads
 // its row of op(A) and its column of op(B) from memory.
-#extension GL_GOOGLE_include_directive : enable
-#include "common/elements_f32.glsl"
-
-#ifndef TILE_M
-#define TILE_M 8
-#endif
-#ifndef TILE_N
-#define TILE_N 8
-#endif
-
-#ifndef VECTOR_WIDTH_A
-#define VECTOR_WIDTH_A 1
-#define VECTOR_A float
-#endif
-#ifndef VECTOR_WIDTH_B
-#define VECTOR_WIDTH_B 1
-#define VECTOR_B float
-#endif
-#ifndef VECTOR_WIDTH_C
-#define VECTOR_WIDTH_C 1
-#define RESULT_C float
-#endif
+//: Depends on TILE_M, TILE_N and on how the operands are stored: ALONG_K_A, ALONG_K_B and B_FORMAT.
+#include "common/elements.glsl"
 
 layout(local_size_x = TILE_M * TILE_N) in;
 
@@ -30,14 +9,65 @@ const uint LANES_M = TILE_M;
 const uint LANES_N = TILE_N;
 
 #include "common/problem.glsl"
-#include "common/raster_row.glsl"
-#include "load/a_buffer.glsl"
-#include "load/b_buffer.glsl"
-#include "load/element_a_n.glsl"
-#include "load/element_b_n.glsl"
+#include "common/raster.glsl"
+#include "load/operand.glsl" for A
+#if B_FORMAT == PLAIN
+#include "load/operand.glsl" for B
+#endif
+
+#if ALONG_K_A
+ELEMENT element_a(uint i, uint p) { return fetch_a(offset_a + i * lda + p); }
+#else
+ELEMENT element_a(uint i, uint p) { return fetch_a(offset_a + p * lda + i); }
+#endif
+
+#if B_FORMAT == PLAIN
+void begin_b(uint j) {}
+#if ALONG_K_B
+ELEMENT element_b(uint p, uint j) { return fetch_b(offset_b + j * ldb + p); }
+#else
+ELEMENT element_b(uint p, uint j) { return fetch_b(offset_b + p * ldb + j); }
+#endif
+
+#elif B_FORMAT == QUANTIZED
+#include "load/quantized.glsl"
+
+// The invocation's row of B as stored, and the step of k within that row at which its split of k begins.
+uint b_row, b_first_step;
+void begin_b(uint j) {
+  b_row = offset_b / ldb + j;
+  b_first_step = offset_b % ldb;
+}
+ELEMENT element_b(uint p, uint j) {
+  const uint step = b_first_step + p;
+  const uint word = word_at(fetch_words((b_row * ldb + step) / VALUES_PER_WORD), 0);
+  const uint block = step / QUANT_BLOCK, blocks = ldb / QUANT_BLOCK;
+  const float value =
+      value_minus_zero_point(word, step % VALUES_PER_WORD, zero_point_of(b_row, block, blocks));
+  return ELEMENT(value * fetch_scale(b_row * blocks + block));
+}
+
+#else
+#include "load/blocks.glsl"
+
+// The first byte of the invocation's row of B as stored, and the step of k within that row at which
+// its split of k begins.
+uint b_row, b_first_step;
+void begin_b(uint j) {
+  b_row = (offset_b / ldb + j) * (ldb / BLOCK) * BLOCK_BYTES;
+  b_first_step = offset_b % ldb;
+}
+ELEMENT element_b(uint p, uint j) {
+  const uint step = b_first_step + p, block = step / BLOCK * BLOCK_BYTES;
+  const uint group = step % BLOCK / 16;
+  const vec2 scale = group_scale(b_row, block, group, 0);
+  const uint values = group_values_word(b_row, block, group, step % 16 / 4);
+  return ELEMENT(value_minus_zero_point(values, step % 4) * scale.x - scale.y);
+}
+#endif
 
 #include "common/product.glsl"
-#include "epilogue/c_f32.glsl"
+#include "epilogue/c.glsl"
 
 void main() {
   begin_gemm(gl_WorkGroupID.z);

@@ -1,34 +1,13 @@
-#version 450
 // Copies an operand with elements of ELEMENT_BITS bits into the packed layout of 32-bit words, each
 // of which holds neighbouring elements along k:
 //   [rows / PANEL_ROWS][words / GROUP_K][PANEL_ROWS][GROUP_K]
 // Rows are those of op(A) (m) or the columns of op(B) (n), and words count along k. The operand
 // is padded with zeros to a multiple of PAD_ROWS rows, which are whole panels, and of PAD_K words.
-// An invocation moves one word at a time.
-#extension GL_GOOGLE_include_directive : enable
+// An invocation moves one word at a time. The layout is PackLayout of generator/layout.h,
+// and must match what the fragments of packed operands read (templates/matrix).
+//: Depends on ELEMENT_BITS, on ALONG_DEPTH (how the operand is stored), and on PANEL_ROWS, GROUP_K,
+//: PAD_ROWS and PAD_K.
 #extension GL_EXT_control_flow_attributes : enable
-
-#ifndef PANEL_ROWS
-#define PANEL_ROWS 32
-#endif
-#ifndef GROUP_K
-#define GROUP_K 8
-#endif
-#ifndef PAD_ROWS
-#define PAD_ROWS 32
-#endif
-#ifndef PAD_K
-#define PAD_K 8
-#endif
-#ifndef ELEMENT_BITS
-#define ELEMENT_BITS 8
-#endif
-#ifndef ALONG_DEPTH
-#define ALONG_DEPTH 1
-#endif
-#ifndef LOCAL_SIZE
-#define LOCAL_SIZE 64
-#endif
 
 layout(local_size_x = LOCAL_SIZE) in;
 layout(push_constant) uniform Packing {

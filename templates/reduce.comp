@@ -1,17 +1,8 @@
-#version 450
 // Adds the partial sums of a split-K GEMM in a fixed order, applies alpha, beta and the epilogue,
 // and stores what a kernel without split-K would have stored. An invocation handles four
 // neighbouring columns of a row.
-#extension GL_GOOGLE_include_directive : enable
 #extension GL_EXT_control_flow_attributes : enable
 
-#ifndef LOCAL_SIZE
-#define LOCAL_SIZE 64
-#endif
-
-#ifndef PARTIAL_SUM_4
-#define PARTIAL_SUM_4 vec4
-#endif
 #define C_BINDING 1
 #define VECTOR_WIDTH_C 4
 
@@ -25,12 +16,14 @@ layout(push_constant) uniform Reduction {
   uint offset_c, stride_c;
   uint first_partial;  // offset of the first partial sum, in elements
   uint batch, partials;
-#include "epilogue/push_none.glsl"
+#if EPILOGUE
+#include "epilogue/push.glsl"
+#endif
 };
-#include "epilogue/none.glsl"
+#include "epilogue/finish.glsl"
 
 layout(binding = 0, std430) readonly buffer PartialSums { PARTIAL_SUM_4 partial_sums[]; };
-#include "epilogue/c_f32.glsl"
+#include "epilogue/c.glsl"
 
 void main() {
   const uint vectors = ld_partial / 4;

@@ -1,46 +1,13 @@
-#version 450
 // One invocation computes REG_M x REG_N elements of C in registers and reads A and B from memory
 // itself, without shared memory and barriers. Its columns are vectors that lie LANES_N vectors
 // apart, so that neighbouring invocations read and write neighbouring vectors. Also the kernel of
 // the family batched_small, with TILE_BATCH matrices of the batch in a workgroup.
-#extension GL_GOOGLE_include_directive : enable
+//:
+//: TILE_M, TILE_N    a workgroup's block of C; REG_M, REG_N: an invocation's
+//: UNROLL_K, TAIL_K  steps of k in a trip of the loop, and in one behind the whole trips
+//: VECTOR_WIDTH_*    elements a load or a store
 #extension GL_EXT_control_flow_attributes : enable
-#include "common/elements_f32.glsl"
-
-#ifndef TILE_M
-#define TILE_M 8
-#endif
-#ifndef TILE_N
-#define TILE_N 32
-#endif
-#ifndef REG_M
-#define REG_M 4
-#endif
-#ifndef REG_N
-#define REG_N 4
-#endif
-#ifndef TILE_BATCH
-#define TILE_BATCH 1
-#endif
-#ifndef UNROLL_K
-#define UNROLL_K 4
-#endif
-#ifndef TAIL_K
-#define TAIL_K 4
-#endif
-#ifndef VECTOR_WIDTH_A
-#define VECTOR_WIDTH_A 4
-#define VECTOR_A vec4
-#endif
-#ifndef VECTOR_WIDTH_B
-#define VECTOR_WIDTH_B 4
-#define VECTOR_B vec4
-#endif
-#ifndef VECTOR_WIDTH_C
-#define VECTOR_WIDTH_C 4
-#define VECTOR_C vec4
-#define RESULT_C vec4
-#endif
+#include "common/elements.glsl"
 
 layout(local_size_x = (TILE_M / REG_M) * (TILE_N / REG_N), local_size_y = TILE_BATCH) in;
 
@@ -58,14 +25,16 @@ uint column_offset(uint j) { return j * LANES_N * VECTOR_WIDTH_C; }
 
 #include "common/problem.glsl"
 #include "common/vectors.glsl"
-#include "common/edge_masked.glsl"
-#include "common/raster_row.glsl"
-#include "load/a_buffer.glsl"
-#include "load/b_buffer.glsl"
-#include "fragment/a_n.glsl"
-#include "fragment/b_n.glsl"
-#include "fragment/multiply_lane.glsl"
-#include "fragment/k_loop_masked.glsl"
+#include "common/edge.glsl"
+#include "common/raster.glsl"
+#include "load/operand.glsl" for A
+#if B_FORMAT == PLAIN
+#include "load/operand.glsl" for B
+#endif
+#include "fragment/a.glsl"
+#include "fragment/b.glsl"
+#include "fragment/multiply.glsl"
+#include "fragment/k_loop.glsl"
 #include "epilogue/store_c.glsl"
 
 void main() {

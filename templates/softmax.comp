@@ -1,13 +1,7 @@
-#version 450
 // y := softmax(scale * x) of each row of float32 matrices. A workgroup computes a row: each
 // invocation passes over its columns once for the largest value and the sum, all invocations combine
 // these, and a second pass writes y, which may be x. A row in which a scaled value is NaN or
 // +infinity, or in which all are -infinity, becomes NaN on every driver.
-#extension GL_GOOGLE_include_directive : enable
-
-#ifndef LOCAL_SIZE
-#define LOCAL_SIZE 64
-#endif
 
 layout(local_size_x = LOCAL_SIZE) in;
 

@@ -1,50 +1,20 @@
-#version 450
 // A workgroup copies tiles of A and B into shared memory, and an invocation multiplies them into
-// REG_M x REG_N sums. Its rows are groups of four that lie VECTOR_STRIDE_M * 4 rows apart, its
-// columns groups of four that lie VECTOR_STRIDE_N * 4 columns apart: neighbouring invocations then
-// read neighbouring vectors of shared memory, without bank conflicts, and write neighbouring
-// vectors of C.
-#extension GL_GOOGLE_include_directive : enable
+// REG_M x REG_N sums. The rows of an invocation are groups of four that lie VECTOR_STRIDE_M * 4 rows
+// apart, its columns groups of four that lie VECTOR_STRIDE_N * 4 columns apart: neighbouring
+// invocations then read neighbouring vectors of shared memory, without bank conflicts, and write
+// neighbouring vectors of C.
+//:
+//: TILE_M, TILE_N, TILE_K  a workgroup's block of C, and the steps of k in a tile
+//: REG_M, REG_N            an invocation's block of C
+//: STAGES, PREFETCH        how the loop over k overlaps loads and multiplications (run_k_loop)
+//: UNROLL_K                steps of k a trip of the loop in multiply_tile
+//: SHARED_PAD              unused elements behind each step of a tile, against bank conflicts
+//: LANES                   which invocations are neighbours in C (lane_in_tile): PLAIN, BLOCKS, SUBGROUPS of
+//:                         SUBGROUP_M x SUBGROUP_N
+//: B_FORMAT                PLAIN, or QUANTIZED or BLOCKS: B becomes elements on the way to shared memory
+//: EDGE, RASTER, GROUPED   what the files of common/ depend on
 #extension GL_EXT_control_flow_attributes : enable
-#include "common/elements_f32.glsl"
-
-#ifndef TILE_M
-#define TILE_M 64
-#endif
-#ifndef TILE_N
-#define TILE_N 64
-#endif
-#ifndef TILE_K
-#define TILE_K 16
-#endif
-#ifndef STAGES
-#define STAGES 1
-#endif
-#ifndef SHARED_PAD
-#define SHARED_PAD 4
-#endif
-#ifndef REG_M
-#define REG_M 4
-#endif
-#ifndef REG_N
-#define REG_N 4
-#endif
-#ifndef UNROLL_K
-#define UNROLL_K 16
-#endif
-#ifndef VECTOR_WIDTH_A
-#define VECTOR_WIDTH_A 4
-#define VECTOR_A vec4
-#endif
-#ifndef VECTOR_WIDTH_B
-#define VECTOR_WIDTH_B 4
-#define VECTOR_B vec4
-#endif
-#ifndef VECTOR_WIDTH_C
-#define VECTOR_WIDTH_C 4
-#define VECTOR_C vec4
-#define RESULT_C vec4
-#endif
+#include "common/elements.glsl"
 
 layout(local_size_x = (TILE_M / REG_M) * (TILE_N / REG_N)) in;
 
@@ -54,7 +24,34 @@ const uint LOCAL_SIZE = LANES_M * LANES_N;
 
 ELEMENT_4 sums[REG_M][REG_N / 4];
 
-#include "tile/lanes_blocked.glsl"
+// Positions of invocations are x along n and y along m, in vectors. VECTOR_STRIDE_* is the distance of
+// two vectors of one invocation.
+#if LANES == SUBGROUPS
+// Invocations lie in the tile in blocks of SUBGROUP_M x SUBGROUP_N elements of C, which a subgroup
+// or a part of one computes: it reads shared memory in few rows and columns.
+const uint VECTOR_STRIDE_M = SUBGROUP_M / REG_M, VECTOR_STRIDE_N = SUBGROUP_N / REG_N;
+uvec2 lane_in_tile() {
+  const uint in_block = gl_LocalInvocationIndex % (VECTOR_STRIDE_M * VECTOR_STRIDE_N);
+  const uint block = gl_LocalInvocationIndex / (VECTOR_STRIDE_M * VECTOR_STRIDE_N);
+  const uint blocks_n = TILE_N / SUBGROUP_N;
+  return uvec2(block % blocks_n * (SUBGROUP_N / 4) + in_block % VECTOR_STRIDE_N,
+               block / blocks_n * (SUBGROUP_M / 4) + in_block / VECTOR_STRIDE_N);
+}
+#elif LANES == BLOCKS
+// Invocations lie in the tile in blocks of 8 x 4: the 32 of a block read 4 vectors of A and 8 of B
+// a step from shared memory, where 32 in one row would read 1 and 32: equal addresses are one access.
+const uint VECTOR_STRIDE_M = LANES_M, VECTOR_STRIDE_N = LANES_N;
+uvec2 lane_in_tile() {
+  const uint in_block = gl_LocalInvocationIndex % 32, block = gl_LocalInvocationIndex / 32;
+  return uvec2(block % (LANES_N / 8) * 8 + in_block % 8, block / (LANES_N / 8) * 4 + in_block / 8);
+}
+#else
+// Invocations lie in the tile row by row.
+const uint VECTOR_STRIDE_M = LANES_M, VECTOR_STRIDE_N = LANES_N;
+uvec2 lane_in_tile() {
+  return uvec2(gl_LocalInvocationIndex % LANES_N, gl_LocalInvocationIndex / LANES_N);
+}
+#endif
 
 // Distance, in elements of C, of the i-th row and of the j-th vector of columns from the invocation's
 // first.
@@ -63,14 +60,61 @@ uint column_offset(uint j) { return j * (VECTOR_STRIDE_N * 4); }
 
 #include "common/problem.glsl"
 #include "common/vectors.glsl"
-#include "common/edge_masked.glsl"
-#include "common/raster_row.glsl"
-#include "load/a_buffer.glsl"
-#include "load/b_buffer.glsl"
-#include "tile/shared_tiles.glsl"
-#include "tile/a_n.glsl"
-#include "tile/b_n.glsl"
+#include "common/edge.glsl"
+#include "common/raster.glsl"
+#include "load/operand.glsl" for A
+#if B_FORMAT == PLAIN
+#include "load/operand.glsl" for B
+#endif
 
+// Tiles of both operands in shared memory as [stage][step of k][row or column], whatever the
+// operands' own layout, so that the inner loop reads vectors of four. SHARED_PAD elements at the end
+// of a step spread transposing writes over the banks. A slot is the index of a vector of four, and a
+// part a component of it.
+const uint A_STEP = (TILE_M + SHARED_PAD) / 4, B_STEP = (TILE_N + SHARED_PAD) / 4;  // in vectors
+const uint A_STAGE = TILE_K * A_STEP, B_STAGE = TILE_K * B_STEP;
+shared ELEMENT_4 a_tile[STAGES * A_STAGE];
+shared ELEMENT_4 b_tile[STAGES * B_STAGE];
+
+void put_a(uint slot, uint part, ELEMENT x) { a_tile[slot][part] = x; }
+void put_a(uint slot, uint part, ELEMENT_2 x) {
+  a_tile[slot][part] = x.x;
+  a_tile[slot][part + 1] = x.y;
+}
+void put_a(uint slot, uint part, ELEMENT_4 x) { a_tile[slot] = x; }
+
+void put_b(uint slot, uint part, ELEMENT x) { b_tile[slot][part] = x; }
+void put_b(uint slot, uint part, ELEMENT_2 x) {
+  b_tile[slot][part] = x.x;
+  b_tile[slot][part + 1] = x.y;
+}
+void put_b(uint slot, uint part, ELEMENT_4 x) { b_tile[slot] = x; }
+
+// The l-th vector that this invocation loads of a tile of `lines` lines, which the workgroup loads
+// in runs of `run` vectors: x is its position in the line, y the line. The first forms are those of
+// a fixed position plus a constant, so that compilers need few registers for all l.
+uvec2 load_position(uint l, uint run, uint lines) {
+  const uint self = gl_LocalInvocationIndex, all_lines = run * lines;
+  if (all_lines % LOCAL_SIZE == 0 && LOCAL_SIZE % run == 0) {
+    const uint loads = all_lines / LOCAL_SIZE;
+    return uvec2(self % run + l / loads * run, self / run + l % loads * (LOCAL_SIZE / run));
+  }
+  if (LOCAL_SIZE % all_lines == 0) {
+    const uint runs = LOCAL_SIZE / all_lines;
+    return uvec2(self % run + self / all_lines * run + l * runs * run, self / run % lines);
+  }
+  const uint v = self + l * LOCAL_SIZE;
+  return uvec2(v % run + v / all_lines * run, v / run % lines);
+}
+
+#include "tile/operand.glsl" for A
+#if B_FORMAT == PLAIN
+#include "tile/operand.glsl" for B
+#elif B_FORMAT == QUANTIZED
+#include "tile/b_quantized.glsl"
+#else
+#include "tile/b_blocks.glsl"
+#endif
 #include "common/product.glsl"
 
 // Position of the invocation's first vectors in the tile: x along n and y along m, in vectors.
@@ -90,7 +134,67 @@ void multiply_tile(uint a_stage, uint b_stage) {
     }
 }
 
-#include "tile/loop_1.glsl"
+// The last tile, which may extend beyond k, comes first: its masks and addresses are outside of the
+// loop, which handles whole tiles only.
+void run_k_loop(uint row, uint column) {
+  if (k == 0) return;
+  begin_tile_a(row);
+  begin_tile_b(column);
+  const uint last = (k - 1) / TILE_K * TILE_K;
+  fetch_last_a(last);
+  fetch_last_b(last);
+  put_tile_a(0);
+  put_tile_b(0);
+#if STAGES > 2
+#error the loop has one or two stages
+#elif STAGES == 2
+  // Two tiles in shared memory: the next one is fetched into registers before the present one is
+  // multiplied, which takes one barrier a tile.
+  barrier();
+  uint a_stage = 0, b_stage = 0;
+  for (uint k0 = 0; k0 < last; k0 += TILE_K) {
+    fetch_tile_a(k0);
+    fetch_tile_b(k0);
+    multiply_tile(a_stage, b_stage);
+    a_stage = A_STAGE - a_stage;
+    b_stage = B_STAGE - b_stage;
+    put_tile_a(a_stage);
+    put_tile_b(b_stage);
+    barrier();
+  }
+  multiply_tile(a_stage, b_stage);
+#elif PREFETCH == AHEAD
+  // One tile in shared memory: the next one is fetched into registers before the present one is
+  // multiplied, so that the loads have that long.
+  barrier();
+  for (uint k0 = 0; k0 < last; k0 += TILE_K) {
+    fetch_tile_a(k0);
+    fetch_tile_b(k0);
+    multiply_tile(0, 0);
+    barrier();
+    put_tile_a(0);
+    put_tile_b(0);
+    barrier();
+  }
+  multiply_tile(0, 0);
+#else
+  // One tile in shared memory: an invocation fetches the next one into registers while others still
+  // read the present one.
+  uint k0 = 0;
+  while (true) {
+    barrier();
+    multiply_tile(0, 0);
+    if (k0 == last) break;
+    fetch_tile_a(k0);
+    fetch_tile_b(k0);
+    barrier();
+    put_tile_a(0);
+    put_tile_b(0);
+    k0 += TILE_K;
+  }
+#endif
+}
+
 #include "epilogue/store_c.glsl"
 
 void main() {

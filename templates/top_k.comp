@@ -1,13 +1,7 @@
-#version 450
 // The largest values of each row, in falling order, and the softmax of these or of the whole row. A
 // workgroup chooses for a row: in each round its invocations find the largest value behind the one
 // chosen last. Values are compared as integers, so that equal ones are taken by their columns and
 // NaN, the largest, is an order on every driver.
-#extension GL_GOOGLE_include_directive : enable
-
-#ifndef LOCAL_SIZE
-#define LOCAL_SIZE 64
-#endif
 
 layout(local_size_x = LOCAL_SIZE) in;
 

@@ -1,48 +1,13 @@
-#version 450
 // For a C of few rows or few columns, where memory bandwidth is the limit. LANES_K invocations
 // share one block of REG_M x REG_N elements of C: each takes every LANES_K-th group of UNROLL_K
 // steps of k, and their partial sums are added at the end in a fixed order.
-#extension GL_GOOGLE_include_directive : enable
+//:
+//: TILE_M, TILE_N    a workgroup's block of C; REG_M, REG_N: an invocation's
+//: TILE_K, UNROLL_K  steps of k in a trip of all invocations, and of one (TAIL_K: behind the whole trips)
+//: SHARES_A          A lies in shared memory; BLOCKS_AHEAD: and the words of B are loaded a trip ahead
+//: K_FASTEST         1: neighbouring invocations lie along k
 #extension GL_EXT_control_flow_attributes : enable
-#include "common/elements_f32.glsl"
-
-#ifndef TILE_M
-#define TILE_M 1
-#endif
-#ifndef TILE_N
-#define TILE_N 32
-#endif
-#ifndef TILE_K
-#define TILE_K 32
-#endif
-#ifndef REG_M
-#define REG_M 1
-#endif
-#ifndef REG_N
-#define REG_N 4
-#endif
-#ifndef UNROLL_K
-#define UNROLL_K 4
-#endif
-#ifndef TAIL_K
-#define TAIL_K 4
-#endif
-#ifndef K_FASTEST
-#define K_FASTEST 0
-#endif
-#ifndef VECTOR_WIDTH_A
-#define VECTOR_WIDTH_A 4
-#define VECTOR_A vec4
-#endif
-#ifndef VECTOR_WIDTH_B
-#define VECTOR_WIDTH_B 4
-#define VECTOR_B vec4
-#endif
-#ifndef VECTOR_WIDTH_C
-#define VECTOR_WIDTH_C 4
-#define VECTOR_C vec4
-#define RESULT_C vec4
-#endif
+#include "common/elements.glsl"
 
 layout(local_size_x = (TILE_K / UNROLL_K) * (TILE_M / REG_M) * (TILE_N / REG_N)) in;
 
@@ -62,15 +27,111 @@ uint column_offset(uint j) { return j * LANES_N * VECTOR_WIDTH_C; }
 
 #include "common/problem.glsl"
 #include "common/vectors.glsl"
-#include "common/edge_masked.glsl"
-#include "common/raster_row.glsl"
-#include "load/a_buffer.glsl"
-#include "load/b_buffer.glsl"
-#include "fragment/a_n.glsl"
-#include "fragment/b_n.glsl"
-#include "fragment/multiply_lane.glsl"
-#include "fragment/k_loop_lanes.glsl"
-#include "fragment/add_lanes_shared.glsl"
+#include "common/edge.glsl"
+#include "common/raster.glsl"
+#include "load/operand.glsl" for A
+#if B_FORMAT == PLAIN
+#include "load/operand.glsl" for B
+#endif
+#if SHARES_A
+#include "fragment/a_shared.glsl"
+#else
+#include "fragment/a.glsl"
+#endif
+#include "fragment/b.glsl"
+#include "fragment/multiply.glsl"
+
+// The loop over k. LANES_K invocations alternate every UNROLL_K steps. All of them make the same number of
+// whole trips, so that the loop is uniform; what is left of k is less than one trip, in which each invocation
+// masks its own steps, TAIL_K (the longest vector along k) at a time.
+#if !SHARES_A
+void run_k_loop() {
+  uint k0 = 0;
+  for (; k0 + TILE_K <= k; k0 += TILE_K) {
+    load_a(k0);
+    load_b(k0);
+    multiply(UNROLL_K);
+  }
+  for (uint u = 0; u < UNROLL_K && first_step + k0 + u < k; u += TAIL_K) {
+    load_a_tail(k0 + u);
+    load_b_tail(k0 + u);
+    multiply(TAIL_K);
+  }
+}
+#elif !BLOCKS_AHEAD
+// A lies in shared memory and comes a trip ahead. All invocations reach the barriers of put_tile_a() equally
+// often.
+void run_k_loop() {
+  if (k == 0) return;
+  uint k0 = 0;
+  fetch_tile_a(k0);
+  for (; k0 + TILE_K <= k; k0 += TILE_K) {
+    put_tile_a();
+    fetch_tile_a(k0 + TILE_K);
+    load_a(k0);
+    load_b(k0);
+    multiply(UNROLL_K);
+  }
+  if (k0 < k) put_tile_a();
+  for (uint u = 0; u < UNROLL_K && first_step + k0 + u < k; u += TAIL_K) {
+    load_a_tail(k0 + u);
+    load_b_tail(k0 + u);
+    multiply(TAIL_K);
+  }
+}
+#else
+// A lies in shared memory, and both A and the words of B come a trip ahead (fragment/b_blocks_ahead.glsl).
+// What is left of k is loaded where it is multiplied. Every trip says where its words come from, so that
+// compilers know. All invocations reach the barriers of put_tile_a() equally often.
+void run_k_loop() {
+  if (k == 0) return;
+  uint k0 = 0;
+  hold_exponents();
+  fetch_tile_a(k0);
+  fetch_first_trip();
+  for (; k0 + TILE_K <= k; k0 += TILE_K) {
+    put_tile_a();
+    fetch_tile_a(k0 + TILE_K);
+    load_a(k0);
+    words_from = LOADED;
+    load_b(k0);
+    multiply(UNROLL_K);
+  }
+  if (k0 < k) put_tile_a();
+  for (uint u = 0; u < UNROLL_K && first_step + k0 + u < k; u += TAIL_K) {
+    load_a_tail(k0 + u);
+    words_from = AT_ONCE;
+    load_b_tail(k0 + u);
+    multiply(TAIL_K);
+  }
+}
+#endif
+
+#if STAGE == NONE
+void add_lanes() {}  // LANES_K is 1: one invocation holds the whole sum
+#else
+// Adds the sums of the LANES_K invocations that share a block of C into those of lane 0, by a fixed tree, so
+// that results repeat bit by bit. It handles one row of sums at a time to need little shared memory.
+shared VECTOR_C partial_sums[REG_N / VECTOR_WIDTH_C][LOCAL_SIZE];
+
+void add_lanes() {
+  // Distance of neighbouring lanes of k in the workgroup.
+  const uint step = K_FASTEST == 1 ? 1 : LANES_M * LANES_N;
+  const uint self = gl_LocalInvocationIndex;
+  [[unroll]] for (uint i = 0; i < REG_M; ++i) {
+    [[unroll]] for (uint j = 0; j < REG_N / VECTOR_WIDTH_C; ++j) partial_sums[j][self] = sums[i][j];
+    for (uint half_lanes = LANES_K / 2; half_lanes > 0; half_lanes /= 2) {
+      barrier();
+      if (lane_k < half_lanes)
+        [[unroll]] for (uint j = 0; j < REG_N / VECTOR_WIDTH_C; ++j)
+          partial_sums[j][self] += partial_sums[j][self + half_lanes * step];
+    }
+    [[unroll]] for (uint j = 0; j < REG_N / VECTOR_WIDTH_C; ++j) sums[i][j] = partial_sums[j][self];
+    barrier();
+  }
+}
+#endif
+
 #include "epilogue/store_c.glsl"
 
 void main() {

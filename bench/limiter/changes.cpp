@@ -106,11 +106,12 @@ bool repeat_broadcasts(std::string& text) {
 }
 
 void repeat_stores(std::string& text) {
-  for (const std::string name : {"store_c", "store_c_vector"})
+  for (const auto& [name, next] : {std::pair<std::string, std::string>{"store_c", "nothing"},
+                                   {"store_c_vector", "VECTOR_WIDTH_C * nothing"}})
     replace(text, "void " + name + R"(\(uint i, (\w+) x\) \{)",
             "void " + name + "_once(uint i, $1 x);\nvoid " + name + "(uint i, $1 x) {\n  " + name +
-                "_once(i, x);\n  " + name + "_once(i + VECTOR_WIDTH_C * nothing, x);\n}\nvoid " +
-                name + "_once(uint i, $1 x) {");
+                "_once(i, x);\n  " + name + "_once(i + " + next + ", x);\n}\nvoid " + name +
+                "_once(uint i, $1 x) {");
   replace_some(text, "store_c_once", "store_c_once");
 }
 

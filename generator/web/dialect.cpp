@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <array>
 #include <cctype>
 #include <string_view>
 #include <utility>
@@ -11,13 +10,6 @@
 
 namespace rooftile {
 namespace {
-
-constexpr std::array<std::pair<std::string_view, std::string_view>, 4> kWebFiles = {{
-    {"epilogue/c_f32.glsl", "web/c_f32.glsl"},
-    {"epilogue/c_i32.glsl", "web/c_i32.glsl"},
-    {"common/product_dot.glsl", "web/product_dot.glsl"},
-    {"common/product_dot_unsigned.glsl", "web/product_dot_unsigned.glsl"},
-}};
 
 /// Replaces the only occurrence of `from`; returns whether there was one.
 bool replace(std::string& text, std::string_view from, std::string_view to) {
@@ -81,16 +73,6 @@ void specialise_multiply(std::string& glsl) {
 }
 
 }  // namespace
-
-void use_web_files(Includes& includes) {
-  Includes chosen;
-  for (const auto& [file, web_file] : kWebFiles) chosen[std::string(file)] = web_file;
-  for (const auto& [file, stand_in] : includes) {
-    const auto found = chosen.find(stand_in);
-    chosen[file] = found == chosen.end() ? stand_in : found->second;
-  }
-  includes = std::move(chosen);
-}
 
 std::string web_text(std::string glsl, std::size_t parameters_binding, WebSteps steps) {
   replace_or_fail(glsl, "layout(push_constant) uniform",

@@ -6,9 +6,10 @@
 #include <cstdint>
 #include <string>
 
-#include "generator/templates.h"
-
 namespace rooftile {
+
+/// What the text of a kernel is for: Vulkan, or WebGPU after translation to WGSL.
+enum class Dialect : std::uint8_t { kVulkan, kWeb };
 
 /// How the text says how many steps of k a workgroup adds up. WGSL allows barriers only where it is
 /// evident that all invocations of a workgroup arrive, which it is not where a loop ends at the
@@ -18,10 +19,6 @@ enum class WebSteps : std::uint8_t {
   kOfSplit,  // computed from the uniform buffer and the position in the grid
   kOwn       // in a variable, as for Vulkan: for kernels without barriers in the loop over k
 };
-
-/// Makes files of templates/web/ the stand-ins for those that they replace, whether these are
-/// chosen or default files.
-void use_web_files(Includes& includes);
 
 /// The expanded text with its push constants in a uniform buffer at this binding, with the number
 /// of steps as described above, and with constant ends of the loops that multiply. Throws kInternal

@@ -1,9 +1,5 @@
-#version 450
 // Cost of a workgroup barrier: one an iteration, with writes to shared memory that keep the
 // compiler from removing it.
-#ifndef LOCAL_SIZE
-#define LOCAL_SIZE 64
-#endif
 layout(local_size_x = LOCAL_SIZE) in;
 layout(binding = 0, std430) writeonly buffer Target { float target[]; };
 layout(push_constant) uniform Push { uint trips; };

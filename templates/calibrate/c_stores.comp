@@ -1,19 +1,7 @@
-#version 450
 // Rate of stores to C as GEMM kernels do them, to addresses that stay in a cache: UNROLL vectors an
 // invocation and iteration, into a small window per workgroup. The branches for whole vectors or
 // elements and for beta are included, since some devices execute both sides of a branch.
-#extension GL_GOOGLE_include_directive : enable
 #extension GL_EXT_control_flow_attributes : enable
-#ifndef LOCAL_SIZE
-#define LOCAL_SIZE 64
-#endif
-#ifndef UNROLL
-#define UNROLL 8
-#endif
-#ifndef VECTOR_WIDTH_C
-#define VECTOR_WIDTH_C 4
-#define RESULT_C vec4
-#endif
 #define C_BINDING 0
 
 layout(local_size_x = LOCAL_SIZE) in;
@@ -24,7 +12,7 @@ layout(push_constant) uniform Push {
 };
 uint offset_c;
 
-#include "epilogue/none.glsl"
+#include "epilogue/finish.glsl"
 #include "epilogue/store_vector.glsl"
 
 void main() {

@@ -1,13 +1,6 @@
-#version 450
 // Latency of a load: a chain of loads of which each address depends on the value before, UNROLL of
 // them an iteration. The source holds zeros, which the compiler cannot know.
 #extension GL_EXT_control_flow_attributes : enable
-#ifndef LOCAL_SIZE
-#define LOCAL_SIZE 1
-#endif
-#ifndef UNROLL
-#define UNROLL 8
-#endif
 layout(local_size_x = LOCAL_SIZE) in;
 layout(binding = 0, std430) readonly buffer Source { uint source[]; };
 layout(binding = 1, std430) writeonly buffer Target { uint target[]; };

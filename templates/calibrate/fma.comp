@@ -1,23 +1,24 @@
-#version 450
 // Rate of multiply-adds: CHAINS independent chains of vectors of four in registers, without memory
 // accesses in the loop, and with or without a barrier an iteration. STEPS are unrolled, since some
 // compilers add a cost to every iteration.
-#extension GL_GOOGLE_include_directive : enable
 #extension GL_EXT_control_flow_attributes : enable
-#include "common/elements_f32.glsl"
-
-#ifndef LOCAL_SIZE
-#define LOCAL_SIZE 64
-#endif
-#ifndef CHAINS
-#define CHAINS 8
-#endif
-#ifndef STEPS
-#define STEPS 16
-#endif
+#include "common/elements.glsl"
 
 #include "common/product.glsl"
-#include "calibrate/trip_free.glsl"
+
+#if SYNCHRONISED
+// Every iteration begins with a barrier, with a write to shared memory that keeps the compiler from
+// removing it.
+shared uint counters[LOCAL_SIZE];
+void begin_trip(uint t) {
+  barrier();
+  counters[(gl_LocalInvocationIndex + t) % LOCAL_SIZE] += 1u;
+}
+float trip_residue() { return float(counters[gl_LocalInvocationIndex]); }
+#else
+void begin_trip(uint t) {}
+float trip_residue() { return 0; }
+#endif
 
 layout(local_size_x = LOCAL_SIZE) in;
 layout(binding = 0, std430) writeonly buffer Target { float target[]; };

@@ -1,10 +1,6 @@
-#version 450
 // Rate of subgroup broadcasts: four vectors of four an invocation and iteration.
 #extension GL_KHR_shader_subgroup_basic : enable
 #extension GL_KHR_shader_subgroup_ballot : enable
-#ifndef LOCAL_SIZE
-#define LOCAL_SIZE 64
-#endif
 layout(local_size_x = LOCAL_SIZE) in;
 layout(binding = 0, std430) writeonly buffer Target { float target[]; };
 layout(push_constant) uniform Push { uint trips; };

@@ -1,19 +1,6 @@
-#version 450
 // Rate of loads that hit a cache: UNROLL independent loads an invocation and iteration from a small
 // window.
 #extension GL_EXT_control_flow_attributes : enable
-#ifndef LOCAL_SIZE
-#define LOCAL_SIZE 64
-#endif
-#ifndef TEXEL
-#define TEXEL 0
-#endif
-#ifndef WIDTH
-#define WIDTH 4
-#endif
-#ifndef UNROLL
-#define UNROLL 8
-#endif
 layout(local_size_x = LOCAL_SIZE) in;
 #if TEXEL
 layout(binding = 0) uniform samplerBuffer source;

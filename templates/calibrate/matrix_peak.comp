@@ -1,24 +1,10 @@
-#version 450
 // Peak rate of matrix units: CHAINS independent sums a subgroup, without memory accesses in the
 // loop.
-#extension GL_GOOGLE_include_directive : enable
 #extension GL_EXT_control_flow_attributes : enable
 #extension GL_KHR_shader_subgroup_basic : enable
 #pragma use_vulkan_memory_model
-#include "common/elements_f32.glsl"
+#include "common/elements.glsl"
 
-#ifndef LOCAL_SIZE
-#define LOCAL_SIZE 128
-#endif
-#ifndef SUBGROUP_SIZE
-#define SUBGROUP_SIZE 32
-#endif
-#ifndef CHAINS
-#define CHAINS 8
-#endif
-#ifndef STEPS
-#define STEPS 4
-#endif
 #define VECTOR_WIDTH_A 1
 #define VECTOR_A uint
 #define VECTOR_WIDTH_B 1

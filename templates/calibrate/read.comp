@@ -1,20 +1,8 @@
-#version 450
 // Bandwidth of reading a buffer, the limit of kernels that read much and write little: 16 bytes a
 // vec4 and pass. Neighbouring invocations read neighbouring vectors, or, with PIECES, each
 // invocation reads a contiguous piece of its own.
 #extension GL_EXT_control_flow_attributes : enable
-#ifndef LOCAL_SIZE
-#define LOCAL_SIZE 64
-#endif
-#ifndef TEXEL
-#define TEXEL 0
-#endif
-#ifndef UNROLL
-#define UNROLL 4
-#endif
-#ifndef PIECES
-#define PIECES 0
-#endif
+#define UNROLL 4  // sums of an invocation
 layout(local_size_x = LOCAL_SIZE) in;
 #if TEXEL
 layout(binding = 0) uniform samplerBuffer source;

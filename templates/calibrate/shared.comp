@@ -1,13 +1,6 @@
-#version 450
 // Bandwidth of reading shared memory: UNROLL vec4, 16 * UNROLL bytes, an invocation and iteration,
 // at addresses that rotate.
 #extension GL_EXT_control_flow_attributes : enable
-#ifndef LOCAL_SIZE
-#define LOCAL_SIZE 64
-#endif
-#ifndef UNROLL
-#define UNROLL 8
-#endif
 layout(local_size_x = LOCAL_SIZE) in;
 layout(binding = 0, std430) writeonly buffer Target { float target[]; };
 layout(push_constant) uniform Push { uint trips; };

@@ -1,16 +1,6 @@
-#version 450
 // Rate of stores that hit a cache: UNROLL independent stores an invocation and iteration into a
 // small window per workgroup, as a kernel writes its block of C.
 #extension GL_EXT_control_flow_attributes : enable
-#ifndef LOCAL_SIZE
-#define LOCAL_SIZE 64
-#endif
-#ifndef WIDTH
-#define WIDTH 4
-#endif
-#ifndef UNROLL
-#define UNROLL 8
-#endif
 #if WIDTH == 4
 #define STORED vec4
 #else

@@ -1,15 +1,7 @@
-#version 450
 // McCalpin's STREAM kernels: c[i] = element(i), one vec4 an invocation and iteration. The loop
 // strides over the grid, so that any size runs on any number of workgroups, and is repeated passes
 // times, so that small sizes take measurable time.
-#extension GL_GOOGLE_include_directive : enable
 #extension GL_EXT_control_flow_attributes : enable
-#ifndef LOCAL_SIZE
-#define LOCAL_SIZE 64
-#endif
-#ifndef TEXEL
-#define TEXEL 0
-#endif
 layout(local_size_x = LOCAL_SIZE) in;
 #if TEXEL
 layout(binding = 0) uniform samplerBuffer source_a;
@@ -25,7 +17,16 @@ vec4 read_b(uint i) { return source_b[i]; }
 layout(binding = 2, std430) writeonly buffer Target { vec4 target[]; };
 layout(push_constant) uniform Push { uint elements, passes; float scale; };
 
-#include "calibrate/stream_triad.glsl"
+// The STREAM kernel: copy and scale move 32 bytes a vec4, add and triad 48.
+#if STREAM == COPY
+vec4 element(uint i) { return read_a(i); }
+#elif STREAM == SCALE
+vec4 element(uint i) { return scale * read_a(i); }
+#elif STREAM == ADD
+vec4 element(uint i) { return read_a(i) + read_b(i); }
+#else
+vec4 element(uint i) { return read_a(i) + scale * read_b(i); }
+#endif
 
 void main() {
   const uint stride = gl_NumWorkGroups.x * LOCAL_SIZE;

@@ -1,5 +1,5 @@
-// Exponentials of differences to a row's largest value. Vulkan promises neither that exp keeps NaN
-// and infinity nor that comparisons see them, so they are told by their bits.
+//: Exponentials of differences to a row's largest value. Vulkan promises neither that exp keeps NaN
+//: and infinity nor that comparisons see them, so they are told by their bits.
 
 #define NOT_A_NUMBER uintBitsToFloat(0x7fc00000u)
 

@@ -1,5 +1,5 @@
-// The same functions for elements and for vectors of two and four, so that kernels are written once
-// for every vector width.
+//: The same functions for elements and for vectors of two and four, so that kernels are written once
+//: for every vector width.
 ELEMENT component(ELEMENT x, uint i) { return x; }
 ELEMENT component(ELEMENT_2 x, uint i) { return x[i]; }
 ELEMENT component(ELEMENT_4 x, uint i) { return x[i]; }

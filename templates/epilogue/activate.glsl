@@ -1,7 +1,4 @@
-// The activation function, by number as in core/epilogue.h.
-#ifndef ACTIVATION
-#define ACTIVATION 0
-#endif
+//: The activation function, by number as in core/epilogue.h.
 
 // By the bits, because drivers may assume that there is no NaN: NVIDIA's turns x < 0 ? 0 : x into a
 // maximum, which drops NaN.

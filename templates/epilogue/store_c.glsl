@@ -1,4 +1,4 @@
-// Stores an invocation's sums to C (families register, tiled, broadcast, vector).
+//: Stores an invocation's sums to C (families register, tiled, broadcast, vector).
 #include "epilogue/store_vector.glsl"
 
 // The loop over rows is not unrolled: lavapipe 22.3 needs 15 s to compile an unrolled store of 32 x 16

@@ -1,6 +1,6 @@
-// Stores one vector of sums to C: as a whole where ldc, the offset and n allow it, else element by
-// element.
-#include "epilogue/c_f32.glsl"
+//: Stores one vector of sums to C: as a whole where ldc, the offset and n allow it, else element by
+//: element.
+#include "epilogue/c.glsl"
 
 void store_elements(uint c_index, uint columns, RESULT_C sum, uint row, uint column) {
   [[unroll]] for (uint w = 0; w < VECTOR_WIDTH_C; ++w)

@@ -1,10 +1,22 @@
-// B is stored in blocks: a load takes groups along k of one column of op(B). Values are unpacked
-// where they are multiplied, and scales are applied to the sums over the steps that share them
-// (fragment/multiply_quantized.glsl). A minimum is a zero point in units of its scale. VECTOR_C is
-// ELEMENT. Sizes along k are powers of two, and a split of k begins at a multiple of a trip.
+//: B in the blocks of a GGUF file: a load takes groups along k of one column of op(B). Values are unpacked
+//: where they are multiplied, and scales are applied to the sums over the steps that share them
+//: (fragment/multiply.glsl). A minimum is a zero point in units of its scale. VECTOR_C is ELEMENT. Sizes along
+//: k are powers of two, and a split of k begins at a multiple of a trip. Depends on:
+//:   BLOCK_FORMAT       which blocks, and whether they have minimums (HAS_MINIMUM of load/blocks.glsl)
+//:   WORD_VECTOR_WIDTH  whether they are read by windows of vectors (WINDOWS, WHOLE_VECTORS of the same)
+//:   LOOP_OVER_COLUMNS  whether columns are taken in a loop, one by one
+//:   BLOCKS_AHEAD       whether the words of a trip are loaded a trip ahead (b_blocks_ahead.glsl)
 #define GROUPS_TOGETHER (UNROLL_K / 16)
 #include "load/blocks.glsl"
-#include "fragment/held_columns.glsl"
+
+// Columns that an invocation holds at a time: all that it multiplies, or one in a loop over them, which keeps
+// the text of many columns short.
+const uint HELD_COLUMNS = LOOP_OVER_COLUMNS == 1 ? 1 : REG_N;
+#if WINDOWS
+#define COLUMN_BY_COLUMN 1  // so that the registers of one column hold its window
+#else
+#define COLUMN_BY_COLUMN LOOP_OVER_COLUMNS
+#endif
 
 // Steps of an iteration that share a scale.
 const uint STEPS_PER_SCALE =
@@ -13,7 +25,7 @@ uint b_row[HELD_COLUMNS];  // first byte of each row of B as stored
 uint b_first_step;         // the invocation's first step of k in these rows
 // Values that are whole bytes, or halves of one, are taken from a window's words as they lie in the
 // file, the others from words of the same group.
-#define AS_STORED (WINDOWS && (BLOCK_FORMAT == 1 || BLOCK_FORMAT == 3))
+#define AS_STORED (WINDOWS && (BLOCK_FORMAT == Q4_0 || BLOCK_FORMAT == Q8_0))
 #if AS_STORED
 uint b_words[UNROLL_K / WINDOW][WINDOW_WORDS];  // of one column
 #else
@@ -27,7 +39,37 @@ void begin_row(uint j, uint column) {
   b_row[j] = (offset_b / ldb + clamp_index(column, n - 1)) * (ldb / BLOCK) * BLOCK_BYTES;
 }
 
-#include "fragment/put_scale.glsl"
+// Takes a scale and a minimum as the s-th scale and zero point of a column. The values must be masked by
+// what it returns.
+#if !HAS_MINIMUM
+uint put_scale(uint j, uint s, vec2 scale) {
+  b_scale[j][s] = scale.x;
+  b_zero_point[j][s] = 0;
+  return 0xffffffffu;
+}
+#elif !BLOCKS_AHEAD
+// A value that makes an element 0 is the zero point exactly. Without a scale all elements are minus the
+// minimum: the mask makes the values 0.
+uint put_scale(uint j, uint s, vec2 scale) {
+  const float zero = scale.x == 0 ? scale.y : scale.y / scale.x, whole = round(zero);
+  b_zero_point[j][s] = scale.x != 0 && whole * scale.x == scale.y ? whole : zero;
+  b_scale[j][s] = scale.x == 0 ? 1 : scale.x;
+  return scale.x == 0 ? 0 : 0xffffffffu;
+}
+#else
+// A minimum stays what it is: an element is one multiply-add of its value (b_blocks_ahead.glsl), and the
+// quotient of minimum and scale is not needed.
+float b_factor[HELD_COLUMNS][UNROLL_K / STEPS_PER_SCALE],
+    b_minimum[HELD_COLUMNS][UNROLL_K / STEPS_PER_SCALE];
+
+uint put_scale(uint j, uint s, vec2 scale) {
+  b_factor[j][s] = scale.x;
+  b_minimum[j][s] = scale.y;
+  b_scale[j][s] = 1;
+  b_zero_point[j][s] = 0;
+  return 0xffffffffu;
+}
+#endif
 
 // A trip reads a part of one block, or whole blocks. The byte of its first block, counted from the
 // row's first byte, and its first group within that block:
@@ -37,7 +79,7 @@ uint first_group(uint step) { return UNROLL_K / 16 < GROUPS ? step % BLOCK / 16 
 // The group of a trip, at most g, whose bytes hold the values of group g; which half of them; and the
 // bits of the other half.
 #if HALF_BYTES
-const uint GROUPS_PER_HALF = BLOCK_FORMAT == 1 ? 1 : 2;
+const uint GROUPS_PER_HALF = BLOCK_FORMAT == Q4_0 ? 1 : 2;
 uint half_of_group(uint g) { return g / GROUPS_PER_HALF % 2; }
 uint bytes_of_group(uint g) { return g - half_of_group(g) * GROUPS_PER_HALF; }
 uint other_half(uint g) { return half_of_group(g) == 0 ? 0xf0f0f0f0u : 0x0f0f0f0fu; }
@@ -70,10 +112,8 @@ void load_groups(uint j, uint of_trip, uint from, uint groups, uint base, uint f
 
 // load_part() takes a part of the trip at k0, PART steps: a block, a window, or the steps that share a
 // scale. load_column() takes `steps` steps from k0 on: those of a trip, or TAIL_K.
-#if WINDOWS
-// So that the registers of one column hold its window.
-#define COLUMN_BY_COLUMN 1
-#if WHOLE_VECTORS
+
+#if WINDOWS && WHOLE_VECTORS
 const uint PART = BLOCK;
 void load_part(uint j, uint k0, uint part) {
   const uint w = part / WINDOW_BLOCKS, i = part % WINDOW_BLOCKS;
@@ -85,7 +125,7 @@ void load_part(uint j, uint k0, uint part) {
 #endif
   load_groups(j, w * WINDOW / 16, i * GROUPS, GROUPS, 0, 0);
 }
-#else
+#elif WINDOWS
 const uint PART = WINDOW;
 void load_part(uint j, uint k0, uint part) {
   load_window(b_row[j], b_first_step + k0 + part * WINDOW);
@@ -94,22 +134,24 @@ void load_part(uint j, uint k0, uint part) {
 #endif
   load_groups(j, part * WINDOW / 16, 0, WINDOW / 16, 0, 0);
 }
-#endif
-// The tail is one window. Values beyond k in its last block are multiplied by zeros of A, so they may
-// be anything.
-void load_column(uint j, uint k0, uint steps) {
-  [[unroll]] for (uint part = 0; part < steps / PART; ++part) load_part(j, k0, part);
-}
 #else
 // The steps whose values lie in the same bytes, of two scales in Q4_K. Four rows of it take a trip as one
 // part: 0.9 of the time on lavapipe.
-const uint PART = BLOCK_FORMAT != 4 ? STEPS_PER_SCALE
+const uint PART = BLOCK_FORMAT != Q4_K ? STEPS_PER_SCALE
                   : REG_M <= 2 && UNROLL_K > 64 ? 64 : UNROLL_K;
 void load_part(uint j, uint k0, uint part) {
   const uint step = b_first_step + k0;
   load_groups(j, 0, part * PART / 16, PART / 16, b_row[j] + first_block(step),
               first_group(step));
 }
+#endif
+#if WINDOWS
+// The tail is one window. Values beyond k in its last block are multiplied by zeros of A, so they may
+// be anything.
+void load_column(uint j, uint k0, uint steps) {
+  [[unroll]] for (uint part = 0; part < steps / PART; ++part) load_part(j, k0, part);
+}
+#else
 // The tail is one group, at any place of a trip. Values beyond k in a row's last block are
 // multiplied by zeros of A, so they may be anything.
 void load_column(uint j, uint k0, uint steps) {
@@ -124,15 +166,17 @@ void load_column(uint j, uint k0, uint steps) {
 }
 #endif
 
-float b_value(uint u, uint j) {
 #if AS_STORED
-  const uint bits = BLOCK_FORMAT == 1 ? 4 : 8;
+float b_value(uint u, uint j) {
+  const uint bits = BLOCK_FORMAT == Q4_0 ? 4 : 8;
   const uint byte = u % WINDOW / BLOCK * BLOCK_BYTES + 2 + u % BLOCK % (BLOCK * bits / 8);
   const uint bit = byte % 4 * 8 + u % BLOCK / (BLOCK * bits / 8) * 4;
   // Q8_0 has a sign.
   return bits_minus_zero_point(b_words[u / WINDOW][byte / 4], bit, bits,
-                               BLOCK_FORMAT == 3 ? ZERO_POINT : 0);
+                               BLOCK_FORMAT == Q8_0 ? ZERO_POINT : 0);
+}
 #else
+float b_value(uint u, uint j) {
   const uint word = b_values[j][bytes_of_group(u / 16)][u / 4 % 4];
 #if HALF_BYTES
   const float value = bits_minus_zero_point(word, u % 4 * 8 + half_of_group(u / 16) * 4, 4, 0);
@@ -144,5 +188,5 @@ float b_value(uint u, uint j) {
 #else
   return value;
 #endif
-#endif
 }
+#endif

@@ -1,7 +1,7 @@
-// As b_blocks.glsl, but the vectors of words of a trip are loaded right before the trip in front of it is
-// multiplied, and unpacked a trip later. Both run the same code, in which the loads have the same order:
-// a counter, constant at each of them, says which one it is, and compilers drop what is made of words
-// that are only loaded.
+//: B in blocks, as fragment/b_blocks.glsl, with BLOCKS_AHEAD: the vectors of words of a trip are loaded right
+//: before the trip in front of it is multiplied, and unpacked a trip later. Both run the same code, in which the
+//: loads have the same order: a counter, constant at each of them, says which one it is, and compilers drop what
+//: is made of words that are only loaded. The functions that are called here have other names there.
 #define load_column load_column_at_once
 #define b_value b_value_in_scale
 #include "fragment/b_blocks.glsl"
@@ -12,12 +12,12 @@
 // Most loads of a trip of one column.
 #if WINDOWS && WHOLE_VECTORS
 const uint AHEAD_LOADS = UNROLL_K / BLOCK * BLOCK_BYTES / 16;
-#elif BLOCK_FORMAT == 6 && WINDOWS
+#elif BLOCK_FORMAT == Q6_K && WINDOWS
 const uint AHEAD_LOADS = UNROLL_K / WINDOW * 10;
 #elif WINDOWS
 const uint AHEAD_LOADS = UNROLL_K / WINDOW * ((WINDOW_WORDS + 6) / 4);
 #else
-const uint AHEAD_LOADS = UNROLL_K / 16 * (BLOCK_FORMAT == 5 ? 2 : 1) + UNROLL_K / STEPS_PER_SCALE;
+const uint AHEAD_LOADS = UNROLL_K / 16 * (BLOCK_FORMAT == Q5_K ? 2 : 1) + UNROLL_K / STEPS_PER_SCALE;
 #endif
 WORD_VECTOR words_of_trip[HELD_COLUMNS * AHEAD_LOADS];
 uint next_load;  // in words_of_trip

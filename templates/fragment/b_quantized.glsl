@@ -1,9 +1,14 @@
-// B is quantised: a load takes WORD_VECTOR_WIDTH words along k of one column of op(B). Values are
-// unpacked where they are multiplied, and scales are applied to the sum over a block
-// (fragment/multiply_quantized.glsl). VECTOR_C is ELEMENT. Sizes along k are powers of two, and a
-// split of k begins at a multiple of a trip.
+//: A quantised B whose scales lie apart: a load takes WORD_VECTOR_WIDTH words along k of one column of op(B).
+//: Values are unpacked where they are multiplied, and scales are applied to the sum over a block
+//: (fragment/multiply.glsl). VECTOR_C is ELEMENT. Sizes along k are powers of two, and a split of k begins at a
+//: multiple of a trip. Depends on:
+//:   LOOP_OVER_COLUMNS  whether columns are taken in a loop, one by one
 #include "load/quantized.glsl"
-#include "fragment/held_columns.glsl"
+
+// Columns that an invocation holds at a time: all that it multiplies, or one in a loop over them, which keeps
+// the text of many columns short.
+const uint HELD_COLUMNS = LOOP_OVER_COLUMNS == 1 ? 1 : REG_N;
+#define COLUMN_BY_COLUMN LOOP_OVER_COLUMNS
 
 // Steps of an iteration that share a scale.
 const uint STEPS_PER_SCALE = UNROLL_K < QUANT_BLOCK ? UNROLL_K : QUANT_BLOCK;

@@ -1,100 +1,77 @@
-// B in the blocks of a GGUF file (core/block_format.h): n rows of whole blocks along k. A group is
-// 16 elements from a multiple of 16 on. Its values become 16 bytes; byte x stands for
-// value_minus_zero_point(x) * scale - minimum.
-#ifndef BLOCK_FORMAT
-#define BLOCK_FORMAT 1
-#endif
-#ifndef B_BINDING
-#define B_BINDING 1
-#endif
-#ifndef WORD_VECTOR
-#define WORD_VECTOR uint
-#define WORD_VECTOR_WIDTH 1
-#endif
-// Groups that an invocation reads together, from a multiple of this number on.
-#ifndef GROUPS_TOGETHER
+//: B in the blocks of a GGUF file (core/block_format.h): n rows of whole blocks along k. A group is
+//: 16 elements from a multiple of 16 on. Its values become 16 bytes; byte x stands for
+//: value_minus_zero_point(x) * scale - minimum.
+//: Depends on BLOCK_FORMAT, LOAD_PATH_B, WORD_VECTOR_WIDTH (words in a load), GROUPS_TOGETHER, and
+//: BLOCKS_AHEAD: the words of a trip are loaded before the trip in front of it is multiplied.
+
+// Groups that an invocation reads together, from a multiple of this number on; fragments have more.
+#if !defined(GROUPS_TOGETHER)
 #define GROUPS_TOGETHER 1
 #endif
 
-#include "load/blocks_texel.glsl"
-
-#if BLOCK_FORMAT == 1    // q4_0
-const uint BLOCK = 32, BLOCK_BYTES = 18, ZERO_POINT = 8;
-#elif BLOCK_FORMAT == 2  // q5_0
-const uint BLOCK = 32, BLOCK_BYTES = 22, ZERO_POINT = 16;
-#elif BLOCK_FORMAT == 3  // q8_0
-const uint BLOCK = 32, BLOCK_BYTES = 34, ZERO_POINT = 128;
-#elif BLOCK_FORMAT == 4  // q4_k
-const uint BLOCK = 256, BLOCK_BYTES = 144, ZERO_POINT = 0;
-#elif BLOCK_FORMAT == 5  // q5_k
-const uint BLOCK = 256, BLOCK_BYTES = 176, ZERO_POINT = 0;
-#elif BLOCK_FORMAT == 6  // q6_k
-const uint BLOCK = 256, BLOCK_BYTES = 210, ZERO_POINT = 32;
-#else                    // mxfp4, in halves
-const uint BLOCK = 32, BLOCK_BYTES = 17, ZERO_POINT = 12;
+// fetch_words counts vectors of words.
+#if LOAD_PATH_B == TEXEL
+layout(binding = B_BINDING) uniform usamplerBuffer b;
+WORD_VECTOR fetch_words(uint vector_index) { return WORD_VECTOR(texelFetch(b, int(vector_index))); }
+#else
+layout(binding = B_BINDING, std430) readonly buffer OperandB { WORD_VECTOR b[]; };
+WORD_VECTOR fetch_words(uint vector_index) { return b[vector_index]; }
 #endif
-#define HAS_MINIMUM (BLOCK_FORMAT == 4 || BLOCK_FORMAT == 5)
-const uint GROUPS_PER_SCALE = BLOCK_FORMAT == 6 ? 1 : 2;
+#if BLOCKS_AHEAD
+// The fragment of B says for each load whether it is of memory.
+WORD_VECTOR words_ahead(uint vector_index);
+#define fetch_words words_ahead
+#endif
+
+// What a format is: its sizes; and of group `group` = first + g of a block, the byte LOW_BYTE at which
+// the lower bits of its values begin, the HALF of these bytes that they lie in, unless they take whole
+// bytes, and the UPPER_BITS of its values, if they lie apart, out of a word of bytes that hold them.
+#define Q4_0 1
+#define Q5_0 2
+#define Q8_0 3
+#define Q4_K 4
+#define Q5_K 5
+#define Q6_K 6
+#define MXFP4 7
+#if BLOCK_FORMAT == Q4_0
+const uint BLOCK = 32, BLOCK_BYTES = 18, ZERO_POINT = 8;
+#define LOW_BYTE 2
+#define HALF group_modulo(first, g, 2)
+#elif BLOCK_FORMAT == Q5_0
+const uint BLOCK = 32, BLOCK_BYTES = 22, ZERO_POINT = 16;
+#define LOW_BYTE 6
+#define HALF group_modulo(first, g, 2)
+#define UPPER_BITS bits_to_bytes(high >> w * 4)
+#elif BLOCK_FORMAT == Q8_0
+const uint BLOCK = 32, BLOCK_BYTES = 34, ZERO_POINT = 128;
+#define LOW_BYTE 2 + group * 16
+#elif BLOCK_FORMAT == Q4_K
+const uint BLOCK = 256, BLOCK_BYTES = 144, ZERO_POINT = 0;
+#define LOW_BYTE 16 + group / 4 * 32 + group_modulo(first, g, 2) * 16
+#define HALF group_modulo(first, g, 4) / 2
+#elif BLOCK_FORMAT == Q5_K
+const uint BLOCK = 256, BLOCK_BYTES = 176, ZERO_POINT = 0;
+#define LOW_BYTE 48 + group / 4 * 32 + group_modulo(first, g, 2) * 16
+#define HALF group_modulo(first, g, 4) / 2
+#define UPPER_BITS (high >> (first + g) / 2 & 0x01010101u)
+#elif BLOCK_FORMAT == Q6_K
+const uint BLOCK = 256, BLOCK_BYTES = 210, ZERO_POINT = 32;
+#define LOW_BYTE group / 8 * 64 + group_modulo(first, g, 4) * 16
+#define HALF group_modulo(first, g, 8) / 4
+#define UPPER_BITS (high >> group_modulo(first, g, 8) / 2 * 2 & 0x03030303u)
+#elif BLOCK_FORMAT == MXFP4  // in halves
+const uint BLOCK = 32, BLOCK_BYTES = 17, ZERO_POINT = 12;
+#define LOW_BYTE 1
+#define HALF group_modulo(first, g, 2)
+#endif
+#define HAS_MINIMUM (BLOCK_FORMAT == Q4_K || BLOCK_FORMAT == Q5_K)
+#define HAS_HIGH_BYTES (BLOCK_FORMAT == Q5_K || BLOCK_FORMAT == Q6_K)
+const uint GROUPS_PER_SCALE = BLOCK_FORMAT == Q6_K ? 1 : 2;
 const uint GROUPS = BLOCK / 16;
 // A trip that takes the lower and the upper halves of the same bytes keeps the bytes as they are.
-#define HALF_BYTES                                  \
-  (BLOCK_FORMAT == 1 && GROUPS_TOGETHER % 2 == 0 || \
-   BLOCK_FORMAT == 4 && GROUPS_TOGETHER % 4 == 0)
+#define HALF_BYTES (BLOCK_FORMAT == Q4_0 ? GROUPS_TOGETHER % 2 == 0 : BLOCK_FORMAT == Q4_K && GROUPS_TOGETHER % 4 == 0)
 
-uint upper_and_lower(uint upper, uint lower, uint shift) {
-  return lower >> shift | upper << 1 << (31 - shift);
-}
-
-// Vectors of blocks that are no whole vectors are read by windows: the fewest blocks that are whole
-// words, or half a block of Q6_K, whose parts have half of a block's length.
-#define WINDOWS (WORD_VECTOR_WIDTH == 4 && BLOCK_FORMAT != 4 && BLOCK_FORMAT != 5)
-const uint HIGH_Q6_K = WINDOWS ? 64 : 128, SCALES_Q6_K = WINDOWS ? 96 : 192,
-           SCALE_Q6_K = WINDOWS ? 104 : 208;  // bytes at which its parts begin
-#if WINDOWS
-#include "load/block_window.glsl"
-#endif
-
-// Words from byte `base + offset` on. Where loads are vectors, base is a multiple of 16, so that
-// compilers take constant words of them for a constant offset; in a window it is 0. A word beyond
-// the last byte that is asked for is never read.
-uint one_word(uint x, uint i) { return x; }
-uint one_word(uvec4 x, uint i) { return x[i]; }
-uint word(uint base, uint offset) {
-#if WINDOWS
-  return window[offset / 4];
-#elif WORD_VECTOR_WIDTH == 4
-  return one_word(fetch_words(base / 16 + offset / 16), offset % 16 / 4);
-#else
-  return one_word(fetch_words((base + offset) / 4), 0);
-#endif
-}
-uint shift_of(uint base, uint offset) {
-  if (BLOCK_BYTES % 4 == 0) return 0;
-  return (WORD_VECTOR_WIDTH == 4 ? offset % 4 : (base + offset) % 4) * 8;
-}
-uint four_bytes(uint base, uint offset) {
-  return upper_and_lower(word(base, offset + 3), word(base, offset), shift_of(base, offset));
-}
-uvec4 sixteen_bytes(uint base, uint offset) {
-#if WORD_VECTOR_WIDTH == 4 && !WINDOWS
-  return fetch_words(base / 16 + offset / 16);  // blocks and their parts begin at multiples of 16
-#else
-  const uint shift = shift_of(base, offset);
-  const uvec4 words = uvec4(word(base, offset), word(base, offset + 4), word(base, offset + 8),
-                            word(base, offset + 12));
-  if (BLOCK_BYTES % 4 == 0) return words;
-  return uvec4(upper_and_lower(words.y, words.x, shift), upper_and_lower(words.z, words.y, shift),
-               upper_and_lower(words.w, words.z, shift),
-               upper_and_lower(word(base, offset + 15), words.w, shift));
-#endif
-}
-// From an even byte on.
-float half_at(uint base, uint offset) {
-  return unpackHalf2x16(word(base, offset) >> shift_of(base, offset)).x;
-}
-uint byte_at(uint base, uint offset) {
-  return word(base, offset) >> (WORD_VECTOR_WIDTH == 4 ? offset % 4 : (base + offset) % 4) * 8 & 0xffu;
-}
+#include "load/block_words.glsl"
 
 // Group `first + g` of a block, modulo a divisor of its number. first is a multiple of
 // GROUPS_TOGETHER, so that compilers see a constant where g is one.
@@ -105,31 +82,16 @@ uint group_modulo(uint first, uint g, uint divisor) {
 // The byte of a block at which the lower bits of a group begin.
 uint low_byte(uint first, uint g) {
   const uint group = first + g;
-#if BLOCK_FORMAT == 1
-  return 2;
-#elif BLOCK_FORMAT == 2
-  return 6;
-#elif BLOCK_FORMAT == 3
-  return 2 + group * 16;
-#elif BLOCK_FORMAT == 4
-  return 16 + group / 4 * 32 + group_modulo(first, g, 2) * 16;
-#elif BLOCK_FORMAT == 5
-  return 48 + group / 4 * 32 + group_modulo(first, g, 2) * 16;
-#elif BLOCK_FORMAT == 6
-  return group / 8 * 64 + group_modulo(first, g, 4) * 16;
-#else
-  return 1;
-#endif
+  return LOW_BYTE;
 }
-// The same for the upper bits, where they lie apart.
+// The same for the upper bits, where HAS_HIGH_BYTES.
 uint high_byte(uint first, uint g) {
-#if BLOCK_FORMAT == 5
+#if BLOCK_FORMAT == Q5_K
   return 16 + group_modulo(first, g, 2) * 16;
-#else  // q6_k
+#else  // Q6_K
   return HIGH_Q6_K + (first + g) / 8 * 32 + group_modulo(first, g, 2) * 16;
 #endif
 }
-#define HAS_HIGH_BYTES (BLOCK_FORMAT == 5 || BLOCK_FORMAT == 6)
 
 // Bit i of the lowest four becomes byte i.
 uint bits_to_bytes(uint bits) { return (bits & 0xfu) * 0x204081u & 0x01010101u; }
@@ -144,22 +106,14 @@ uint e2m1_to_integers(uint x) {
 
 // Word w of a group's bytes, from the words that its bits lie in.
 uint group_word(uint low, uint high, uint first, uint g, uint w) {
-#if BLOCK_FORMAT == 1
-  return low >> group_modulo(first, g, 2) * 4 & 0x0f0f0f0fu;
-#elif BLOCK_FORMAT == 2
-  return low >> group_modulo(first, g, 2) * 4 & 0x0f0f0f0fu | bits_to_bytes(high >> w * 4) << 4;
-#elif BLOCK_FORMAT == 3
+#if BLOCK_FORMAT == Q8_0
   return low ^ 0x80808080u;
-#elif BLOCK_FORMAT == 4
-  return low >> group_modulo(first, g, 4) / 2 * 4 & 0x0f0f0f0fu;
-#elif BLOCK_FORMAT == 5
-  return low >> group_modulo(first, g, 4) / 2 * 4 & 0x0f0f0f0fu |
-         (high >> (first + g) / 2 & 0x01010101u) << 4;
-#elif BLOCK_FORMAT == 6
-  return low >> group_modulo(first, g, 8) / 4 * 4 & 0x0f0f0f0fu |
-         (high >> group_modulo(first, g, 8) / 2 * 2 & 0x03030303u) << 4;
+#elif BLOCK_FORMAT == MXFP4
+  return e2m1_to_integers(low >> HALF * 4 & 0x0f0f0f0fu);
+#elif defined(UPPER_BITS)
+  return low >> HALF * 4 & 0x0f0f0f0fu | UPPER_BITS << 4;
 #else
-  return e2m1_to_integers(low >> group_modulo(first, g, 2) * 4 & 0x0f0f0f0fu);
+  return low >> HALF * 4 & 0x0f0f0f0fu;
 #endif
 }
 
@@ -171,7 +125,7 @@ uvec4 group_values(uint base, uint offset, uint first, uint g) {
 #endif
 #if HAS_HIGH_BYTES
   const uvec4 high = sixteen_bytes(base, offset + high_byte(first, g));
-#elif BLOCK_FORMAT == 2
+#elif BLOCK_FORMAT == Q5_0
   const uvec4 high = uvec4(four_bytes(base, offset + 2) >> group_modulo(first, g, 2) * 16);
 #else
   const uvec4 high = uvec4(0);
@@ -184,7 +138,7 @@ uint group_values_word(uint base, uint offset, uint group, uint w) {
   const uint low = four_bytes(base, offset + low_byte(0, group) + w * 4);
 #if HAS_HIGH_BYTES
   const uint high = four_bytes(base, offset + high_byte(0, group) + w * 4);
-#elif BLOCK_FORMAT == 2
+#elif BLOCK_FORMAT == Q5_0
   const uint high = four_bytes(base, offset + 2) >> group % 2 * 16;
 #else
   const uint high = 0;
@@ -207,10 +161,10 @@ vec2 group_scale(uint base, uint offset, uint first, uint g) {
                                    : head.w >> 4 & 0x0f0f0f0fu | head.z >> 2 & 0x30303030u;
   const uint shift = group / 2 % 4 * 8;
   return unpackHalf2x16(head.x) * vec2(scales >> shift & 0x3fu, minimums >> shift & 0x3fu);
-#elif BLOCK_FORMAT == 6
+#elif BLOCK_FORMAT == Q6_K
   const int scale = int(byte_at(base, offset + SCALES_Q6_K + group) << 24) >> 24;
   return vec2(half_at(base, offset + SCALE_Q6_K) * float(scale), 0);
-#elif BLOCK_FORMAT == 7
+#elif BLOCK_FORMAT == MXFP4
   const uint exponent = byte_at(base, offset);
   const uint bits = exponent == 0 ? 0x00400000u : exponent == 255 ? 0x7fc00000u : exponent << 23;
   return vec2(uintBitsToFloat(bits), 0);
@@ -219,7 +173,36 @@ vec2 group_scale(uint base, uint offset, uint first, uint g) {
 #endif
 }
 
-#include "load/block_bits.glsl"
+// The value of 4 or 8 bits from `bit` on, with some bits flipped, minus the zero point, without an
+// integer conversion: a float with the exponent of 2^(23 - b) and with the value from bit b of the
+// mantissa on is the number 2^(23 - b) + value, from which the subtraction is exact. A value whose bits
+// lie beyond the mantissa is shifted first, several values by the same shift.
+#if !BLOCKS_AHEAD
+float bits_minus_zero_point(uint word, uint bit, uint bits, uint flipped) {
+  const uint shift = bit + bits <= 20 ? 0 : (bits == 4 ? 12 : 16), b = bit - shift;
+  const uint exponent = (150 - b - (BLOCK_FORMAT == MXFP4 ? 1 : 0)) << 23;
+  const uint x = word >> shift & ((1u << bits) - 1u) << b ^ (exponent | flipped << b);
+  return uintBitsToFloat(x) -
+         (uintBitsToFloat(exponent) + float(ZERO_POINT) * (BLOCK_FORMAT == MXFP4 ? 0.5 : 1.0));
+}
+#else
+// The exponents are in registers: NVIDIA's LOP3 has one constant of 32 bits, so that mask and exponent
+// take two of them where compilers know both. A zero that they do not know hides the exponents.
+uint exponents[5];  // for each bit of the mantissa at which values begin, 0 to 16
+
+void hold_exponents() {
+  const uint hidden_zero = n == 0 ? 1 : 0;
+  [[unroll]] for (uint b = 0; b < 20; b += 4)
+    exponents[b / 4] = (150 - b - (BLOCK_FORMAT == MXFP4 ? 1 : 0)) << 23 | hidden_zero;
+}
+
+float bits_minus_zero_point(uint word, uint bit, uint bits, uint flipped) {
+  const uint shift = bit + bits <= 20 ? 0 : (bits == 4 ? 12 : 16), b = bit - shift;
+  const float exponent = uintBitsToFloat((150 - b - (BLOCK_FORMAT == MXFP4 ? 1 : 0)) << 23);
+  const uint x = word >> shift & ((1u << bits) - 1u) << b ^ (exponents[b / 4] | flipped << b);
+  return uintBitsToFloat(x) - (exponent + float(ZERO_POINT) * (BLOCK_FORMAT == MXFP4 ? 0.5 : 1.0));
+}
+#endif
 
 // Byte i of a word minus the zero point.
 float value_minus_zero_point(uint word, uint i) { return bits_minus_zero_point(word, i * 8, 8, 0); }

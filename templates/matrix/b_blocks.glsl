@@ -1,6 +1,10 @@
-// B is stored in blocks: an invocation fetches four values along k of one column, which are
-// dequantised to float16 on the way to shared memory and fill one vector there. Values beyond k are
-// arbitrary finite numbers, since A is zero there.
+//: Tiles of a B that is stored in blocks: an invocation fetches four values along k of one column, which
+//: are dequantised to float16 on the way to shared memory and fill one vector there. Values beyond k
+//: are arbitrary finite numbers, since A is zero there.
+//:
+//: BLOCK_FORMAT                what blocks hold (load/blocks.glsl)
+//: STAGES                      tiles in shared memory
+//: STORE_ROWS_B, STORE_STEP_B  in which order invocations store columns
 #include "load/blocks.glsl"
 
 const uint B_QUADS = TILE_K / 4;  // in a column of the tile

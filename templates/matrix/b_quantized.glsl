@@ -1,8 +1,21 @@
-// B is quantised, stored n x k: an invocation fetches words of values along k of one column, which
-// are dequantised to float16 on the way to shared memory and fill one vector each there. Values
-// beyond k are arbitrary finite numbers, since A is zero there.
+//: Tiles of a quantised B, stored n x k: an invocation fetches words of values along k of one column,
+//: which are dequantised to float16 on the way to shared memory and fill one vector each there. Values
+//: beyond k are arbitrary finite numbers, since A is zero there.
+//:
+//: QUANT_BITS, QUANT_BLOCK, ZERO_POINT  what words hold (load/quantized.glsl)
+//: VECTOR_WIDTH_B                       words of float16 pairs that a word of values becomes
+//: STAGES                               tiles in shared memory
+//: STORE_ROWS_B, STORE_STEP_B           in which order invocations store columns
 #include "load/quantized.glsl"
-#include "matrix/dequantize_4.glsl"
+
+// The values of a word, as float16.
+VECTOR_B dequantized(uint word, float scale, float zero_point) {
+  VECTOR_B halves;
+  [[unroll]] for (uint i = 0; i < VALUES_PER_WORD; i += 2)
+    halves[i / 2] = packHalf2x16(vec2(value_minus_zero_point(word, i, zero_point),
+                                      value_minus_zero_point(word, i + 1, zero_point)) * scale);
+  return halves;
+}
 
 const uint B_WORDS = TILE_K / VALUES_PER_WORD;  // in a column of the tile
 const uint B_LOADS = TILE_N * B_WORDS;

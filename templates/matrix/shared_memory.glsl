@@ -1,7 +1,83 @@
-// Tiles in shared memory: their rows are rows of A or columns of B with all steps of k, whatever the
-// order in memory (of a_stored.glsl and b_stored.glsl: steps of k, as there), and padded. They are vectors of SHARED_WORDS 32-bit words, as long as the rows of
-// fragments allow.
+//: Tiles in shared memory: which invocation fetches which part of a tile, words of several elements,
+//: and how they are put there. A row of a tile is a row of A or a column of B with all steps of k,
+//: whatever the order in memory; or a step of k, for operands that are stored so and keep their order
+//: (matrix/staged.glsl). Rows are padded, and consist of vectors of words that are as long as the rows
+//: of fragments allow.
+//:
+//: OPERAND_BITS               of an element of A and B
+//: TILE_K, SHARED_PAD         elements in a row along k, and behind it against bank conflicts
+//: SHARED_WORDS               32-bit words in a vector (SHARED_VECTOR)
 #extension GL_KHR_memory_scope_semantics : enable
+
+// Words that hold several elements, the first in the low bits.
+
+// The word x, whose elements are those from first on of a vector, with zeros from element count on.
+uint keep_first_in_word(uint x, uint first, uint count) {
+  const uint left = count > first ? min(count - first, ELEMENTS_PER_WORD) : 0u;
+  return left == ELEMENTS_PER_WORD ? x : x & ((1u << left * OPERAND_BITS) - 1u);
+}
+
+// x with zeros behind its first count elements.
+uint keep_first(uint x, uint count) { return keep_first_in_word(x, 0, count); }
+uvec2 keep_first(uvec2 x, uint count) {
+  return uvec2(keep_first_in_word(x.x, 0, count), keep_first_in_word(x.y, ELEMENTS_PER_WORD, count));
+}
+uvec4 keep_first(uvec4 x, uint count) {
+  return uvec4(keep_first(x.xy, count), keep_first_in_word(x.z, 2 * ELEMENTS_PER_WORD, count),
+               keep_first_in_word(x.w, 3 * ELEMENTS_PER_WORD, count));
+}
+
+// Word i of a vector.
+uint word_of(uint x, uint i) { return x; }
+uint word_of(uvec2 x, uint i) { return x[i]; }
+uint word_of(uvec4 x, uint i) { return x[i]; }
+
+// As many words as a word has elements, transposed: element i of word j becomes element j of word i.
+#if OPERAND_BITS == 16
+void transpose(inout uint x[2]) {
+  const uint low = x[0] & 0xffffu | x[1] << 16;
+  x[1] = x[0] >> 16 | x[1] & 0xffff0000u;
+  x[0] = low;
+}
+#else
+void transpose(inout uint x[4]) {
+  // Elements 0 and 2, then 1 and 3, of words 0 and 1 and of words 2 and 3.
+  const uint even_0 = x[0] & 0xff00ffu | (x[1] & 0xff00ffu) << 8;
+  const uint even_2 = x[2] & 0xff00ffu | (x[3] & 0xff00ffu) << 8;
+  const uint odd_0 = x[0] >> 8 & 0xff00ffu | x[1] & 0xff00ff00u;
+  const uint odd_2 = x[2] >> 8 & 0xff00ffu | x[3] & 0xff00ff00u;
+  x[0] = even_0 & 0xffffu | even_2 << 16;
+  x[1] = odd_0 & 0xffffu | odd_2 << 16;
+  x[2] = even_0 >> 16 | even_2 & 0xffff0000u;
+  x[3] = odd_0 >> 16 | odd_2 & 0xffff0000u;
+}
+#endif
+
+// How the invocations of a workgroup share the loads of a tile: consecutive invocations take
+// consecutive loads, then each takes the next LOCAL_SIZE loads.
+
+// Load l of this invocation, counted as (row, position in the row) of rows with a number of loads.
+// Where rows divide LOCAL_SIZE, the loads of an invocation differ by constants. Without a load left,
+// an invocation repeats the last one.
+uvec2 load_position(uint l, uint loads, uint loads_in_row) {
+  const uint i = gl_LocalInvocationIndex;
+  if (loads % LOCAL_SIZE == 0 && LOCAL_SIZE % loads_in_row == 0)
+    return uvec2(i / loads_in_row + l * (LOCAL_SIZE / loads_in_row), i % loads_in_row);
+  const uint load = loads % LOCAL_SIZE == 0 ? i + l * LOCAL_SIZE : min(i + l * LOCAL_SIZE, loads - 1);
+  return uvec2(load / loads_in_row, load % loads_in_row);
+}
+
+// The same for a tile along k, whose rows are stored in another order with store_map=permuted:
+// `together` rows, which one access to shared memory stores, lie `step` rows apart.
+uvec2 row_position(uint l, uint loads, uint loads_in_row, uint together, uint step) {
+  const uvec2 at = load_position(l, loads, loads_in_row);
+  const uint i = at.x % (together * step);
+  return uvec2(at.x - i + i % together * step + i / together, at.y);
+}
+
+bool has_load(uint l, uint loads) {
+  return loads % LOCAL_SIZE == 0 || gl_LocalInvocationIndex + l * LOCAL_SIZE < loads;
+}
 
 const uint SHARED_ELEMENTS = SHARED_WORDS * ELEMENTS_PER_WORD;  // in a vector
 const uint SHARED_STRIDE = (TILE_K + SHARED_PAD) / SHARED_ELEMENTS;
@@ -27,20 +103,21 @@ MatrixA load_tile_a(spirv_by_reference SHARED_VECTOR p, uint layout_of, uint str
 spirv_instruction(id = 4457)
 MatrixB load_tile_b(spirv_by_reference SHARED_VECTOR p, uint layout_of, uint stride, spirv_literal uint memory);
 
-// Word number i of a row, of which `vector` is the vector that holds it.
-#if SHARED_WORDS == 1
-#define word_in(vector, i) vector
-#else
-#define word_in(vector, i) vector[(i) % SHARED_WORDS]
-#endif
-
-// The vector of element e of all words.
-SHARED_VECTOR shared_vector(uint words[SHARED_WORDS][ELEMENTS_PER_WORD], uint e) {
+// word_in: word number i of a row, of which `vector` is the vector that holds it.
+// shared_vector: the vector of element e of all words.
 #if SHARED_WORDS == 4
+#define word_in(vector, i) vector[(i) % SHARED_WORDS]
+SHARED_VECTOR shared_vector(uint words[SHARED_WORDS][ELEMENTS_PER_WORD], uint e) {
   return uvec4(words[0][e], words[1][e], words[2][e], words[3][e]);
-#elif SHARED_WORDS == 2
-  return uvec2(words[0][e], words[1][e]);
-#else
-  return words[0][e];
-#endif
 }
+#elif SHARED_WORDS == 2
+#define word_in(vector, i) vector[(i) % SHARED_WORDS]
+SHARED_VECTOR shared_vector(uint words[SHARED_WORDS][ELEMENTS_PER_WORD], uint e) {
+  return uvec2(words[0][e], words[1][e]);
+}
+#else
+#define word_in(vector, i) vector
+SHARED_VECTOR shared_vector(uint words[SHARED_WORDS][ELEMENTS_PER_WORD], uint e) {
+  return words[0][e];
+}
+#endif

@@ -1,11 +1,53 @@
-// Stores the sums of matrix.comp. A fragment of C inside of the matrix is stored as a whole where C
-// is the sums as they are, or only narrowed. Which of its elements an invocation holds is the driver's choice, so for
-// everything else it goes through shared memory, from which the subgroup stores vectors of C.
+//: Stores the sums of matrix.comp. A fragment that lies inside of C is stored as a whole where C is the
+//: sums as they are, or only narrowed. Which of its elements an invocation holds is the driver's
+//: choice, so for everything else it goes through shared memory, from which the subgroup stores vectors
+//: of C.
+//:
+//: FRAGMENT_STORES  whether fragments are stored as a whole: NONE, WHOLE or NARROWED
+//: C_TILE           the tile of an operand whose place the fragments take; else they have their own
+//: VECTOR_WIDTH_C   elements of C a store
 #include "epilogue/store_vector.glsl"
-#include "matrix/store_direct.glsl"
+
+#if FRAGMENT_STORES == WHOLE
+// C has the type of the sums: where alpha is 1 and beta 0, fragments are C.
+spirv_instruction(id = 4458)
+void store_global_c(spirv_by_reference RESULT_C p, MatrixC x, uint layout_of, uint stride);
+
+bool stores_fragments() { return alpha == 1.0 && beta == 0.0; }
+void store_fragments(uint row, uint column) {
+  const uint to = (offset_c + row * ldc + column) / VECTOR_WIDTH_C, stride = ldc / VECTOR_WIDTH_C;
+  [[unroll]] for (uint i = 0; i < FRAGMENTS_M; ++i)
+    [[unroll]] for (uint j = 0; j < FRAGMENTS_N; ++j)
+      store_global_c(c_vectors[to + i * MATRIX_M * stride + j * (MATRIX_N / VECTOR_WIDTH_C)], sums[i][j],
+                     BY_ROWS, stride);
+}
+#elif FRAGMENT_STORES == NARROWED
+// C is float16, and the sums are float32: where alpha is 1 and beta 0, the matrix unit's registers
+// are narrowed and stored to C, in vectors of 16 bytes.
+layout(binding = 2, std430) buffer OperandCWords { uvec4 c_quads[]; };
+
+#define MatrixNarrow MATRIX(OPERAND_TAG, ROWS_C, COLUMNS_C, USE_C)
+spirv_instruction(id = 115) MatrixNarrow narrow_sums(MatrixC x);
+spirv_instruction(id = 4458)
+void store_narrow(spirv_by_reference uvec4 p, MatrixNarrow x, uint layout_of, uint stride);
+
+const uint QUAD_ELEMENTS = 8;
+bool stores_fragments() { return alpha == 1.0 && beta == 0.0 && (ldc | offset_c) % QUAD_ELEMENTS == 0; }
+void store_fragments(uint row, uint column) {
+  const uint to = (offset_c + row * ldc + column) / QUAD_ELEMENTS, stride = ldc / QUAD_ELEMENTS;
+  [[unroll]] for (uint i = 0; i < FRAGMENTS_M; ++i)
+    [[unroll]] for (uint j = 0; j < FRAGMENTS_N; ++j)
+      store_narrow(c_quads[to + i * MATRIX_M * stride + j * (MATRIX_N / QUAD_ELEMENTS)], narrow_sums(sums[i][j]),
+                   BY_ROWS, stride);
+}
+#else
+// Fragments cannot be C: it has another type, an epilogue, or kernels add to it atomically.
+bool stores_fragments() { return false; }
+void store_fragments(uint row, uint column) {}
+#endif
 
 // put_fragment() puts a fragment into shared memory, and sum_at() takes its i-th sum from there.
-#ifdef C_TILE
+#if defined(C_TILE)
 // In place of a tile that is no longer needed.
 const uint C_VECTORS = MATRIX_M * MATRIX_N / SHARED_WORDS;  // of a fragment
 spirv_instruction(id = 4458)

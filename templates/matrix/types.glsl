@@ -1,42 +1,37 @@
-// Types and instructions of SPV_KHR_cooperative_matrix as SPIR-V intrinsics, since Debian 12's
-// compiler does not know them. Its spirv_type takes no type as an argument: OPERAND_TAG and SUM_TAG
-// stand for the component types, and generator/matrix_types.h replaces them by the types' ids in
-// the compiled module.
+//: Matrices that units multiply: the types and instructions of SPV_KHR_cooperative_matrix as SPIR-V
+//: intrinsics, since Debian 12's compiler does not know them. Its spirv_type takes no type as an
+//: argument: OPERAND_TAG and SUM_TAG stand for the component types, and generator/matrix_types.h
+//: replaces them by the types' ids in the compiled module.
+//:
+//: TYPE                          type of A and B, of OPERAND_BITS bits
+//: MATRIX_M, MATRIX_N, MATRIX_K  what a unit multiplies at once
+//: MATRIX_SCOPE                  who holds a matrix: 3 a subgroup, 2 a workgroup
+//: SIGNED_OPERANDS               which of the matrices are signed, as bits of the instruction
+//: VECTOR_WIDTH_A, _B            32-bit words in the vectors in which operands are read
 #extension GL_EXT_spirv_intrinsics : enable
 
-#ifndef MATRIX_M
-#define MATRIX_M 16
-#endif
-#ifndef MATRIX_N
-#define MATRIX_N 16
-#endif
-#ifndef MATRIX_K
-#define MATRIX_K 16
-#endif
-#ifndef OPERAND_BITS
-#define OPERAND_BITS 16
-#endif
-#ifndef OPERAND_TAG
-#define OPERAND_TAG 0x7F000010u
-#endif
-#ifndef SUM_TAG
-#define SUM_TAG 0x7F000020u
-#endif
-#ifndef MATRIX_SCOPE
-#define MATRIX_SCOPE 3
-#endif
-#ifndef SIGNED_OPERANDS
-#define SIGNED_OPERANDS 0
-#endif
-
 // Named constants, since the compiler would pass literals as such, where ids are required.
-const uint SCOPE = MATRIX_SCOPE, WORKGROUP_SCOPE = 2;  // scopes: 2 workgroup, 3 subgroup
+const uint SCOPE_OF_MATRIX = MATRIX_SCOPE, WORKGROUP_SCOPE = 2;
 const uint ROWS_A = MATRIX_M, COLUMNS_A = MATRIX_K, ROWS_B = MATRIX_K, COLUMNS_B = MATRIX_N;
 const uint ROWS_C = MATRIX_M, COLUMNS_C = MATRIX_N, USE_A = 0, USE_B = 1, USE_C = 2;
 const uint BY_ROWS = 0, BY_COLUMNS = 1;
 
-#include "matrix/capabilities_f16.glsl"
-
+#if TYPE == F16
+#define EXTENSIONS ["SPV_KHR_cooperative_matrix"]
+#define CAPABILITIES [6022, 9]  // CooperativeMatrixKHR, Float16
+#elif TYPE == BF16
+#define EXTENSIONS ["SPV_KHR_cooperative_matrix", "SPV_KHR_bfloat16"]
+#define CAPABILITIES [6022, 5116, 5118]  // CooperativeMatrixKHR, BFloat16TypeKHR, BFloat16CooperativeMatrixKHR
+#elif TYPE == I8 || TYPE == U8
+#define EXTENSIONS ["SPV_KHR_cooperative_matrix"]
+#define CAPABILITIES [6022, 39]  // CooperativeMatrixKHR, Int8
+#else
+#error no matrix unit multiplies this type
+#endif
+// OpTypeCooperativeMatrixKHR.
+#define MATRIX(TAG, ROWS, COLUMNS, USE)                                                         \
+  spirv_type(extensions = EXTENSIONS, capabilities = CAPABILITIES, id = 4456, TAG, SCOPE_OF_MATRIX, \
+             ROWS, COLUMNS, USE)
 #define MatrixA MATRIX(OPERAND_TAG, ROWS_A, COLUMNS_A, USE_A)
 #define MatrixB MATRIX(OPERAND_TAG, ROWS_B, COLUMNS_B, USE_B)
 #define MatrixC MATRIX(SUM_TAG, ROWS_C, COLUMNS_C, USE_C)

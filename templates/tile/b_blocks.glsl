@@ -1,6 +1,6 @@
-// B is stored in blocks: a fetch takes a group of 16 values along k of one column, which are
-// dequantised as they are written to shared memory. Sizes along k are powers of two, and the first
-// step of a split of k is a multiple of TILE_K.
+//: B is stored in blocks: a fetch takes a group of 16 values along k of one column, which are
+//: dequantised as they are written to shared memory. Sizes along k are powers of two, and the first
+//: step of a split of k is a multiple of TILE_K.
 #include "load/blocks.glsl"
 
 const uint B_GROUPS = TILE_K / 16;  // in a column of the tile

@@ -1,6 +1,6 @@
-// B is quantised: a fetch takes a word of values along k of one column, which are dequantised as
-// they are written to shared memory. Sizes along k are powers of two: either blocks divide tiles or
-// tiles divide blocks, and the first step of a split of k is a multiple of TILE_K.
+//: B is quantised: a fetch takes a word of values along k of one column, which are dequantised as
+//: they are written to shared memory. Sizes along k are powers of two: either blocks divide tiles or
+//: tiles divide blocks, and the first step of a split of k is a multiple of TILE_K.
 #include "load/quantized.glsl"
 
 const uint B_WORDS = TILE_K / VALUES_PER_WORD;  // in a column of the tile

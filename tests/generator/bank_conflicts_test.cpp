@@ -20,7 +20,7 @@ struct Position {
   int x, y;
 };
 
-/// lane_in_tile() of templates/tile/lanes_*.glsl: x along n and y along m, in vectors.
+/// lane_in_tile() of templates/tiled.comp: x along n and y along m, in vectors.
 Position lane_in_tile(const Variant& v, int self) {
   const int lanes_n = v.tile_n / v.reg_n;
   if (has_subgroup_tiles(v)) {
@@ -35,7 +35,7 @@ Position lane_in_tile(const Variant& v, int self) {
   return {block % (lanes_n / 8) * 8 + in_block % 8, block / (lanes_n / 8) * 4 + in_block / 8};
 }
 
-/// load_position() of templates/tile/shared_tiles.glsl for l = 0.
+/// load_position() of templates/tiled.comp for l = 0.
 Position load_position(int self, int run, int lines) {
   return {self % run + self / (run * lines) * run, self / run % lines};
 }
@@ -72,7 +72,7 @@ int transposing_conflicts(const Variant& v, int lines, int width, int run) {
   return most;
 }
 
-/// A_RUN and B_RUN of templates/tile/.
+/// $A_RUN of templates/tile/operand.glsl.
 int vectors_in_run(int vectors, int width) { return width == 4 && vectors % 2 == 0 ? 2 : vectors; }
 
 TEST(BankConflicts, NoTiledKernelOfTheSpaceReadsWithConflicts) {

@@ -1,5 +1,5 @@
 // Bank conflicts of a matrix kernel's tiles in shared memory, computed from the addresses of
-// templates/matrix/shared_memory.glsl, a_n.glsl and a_t.glsl (those of B are alike). GPUs serve
+// templates/matrix/shared_memory.glsl and staged.glsl. GPUs serve
 // 128 bytes at a time from 32 banks of 4 bytes. An access of a subgroup is cut into groups of lanes
 // of 128 bytes together; its conflict is the largest number of different words of one bank in a
 // group: 1 is full speed.
@@ -47,7 +47,7 @@ int fragment_conflict(const Variant& v, const Types& t) {
   return conflict(addresses, tile.words_in_vector);
 }
 
-/// a_n.glsl: neighbouring lanes put neighbouring vectors of a row.
+/// Operands along k: neighbouring lanes put neighbouring vectors of a row.
 int put_conflict(const Variant& v, const Types& t) {
   const Tile tile = tile_of(v, t);
   const int vectors = v.tile_k / (v.vector_width_a * tile.elements_in_word);
@@ -57,7 +57,7 @@ int put_conflict(const Variant& v, const Types& t) {
   return conflict(addresses, v.vector_width_a);
 }
 
-/// a_t.glsl: neighbouring lanes put the same row of their vectors, and neighbouring groups of
+/// Operands that are transposed on the way: neighbouring lanes put the same row of their vectors, and neighbouring groups of
 /// steps.
 int transposed_put_conflict(const Variant& v, const Types& t) {
   const Tile tile = tile_of(v, t);

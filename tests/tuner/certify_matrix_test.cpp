@@ -378,8 +378,12 @@ TEST_F(CertifyMatrixTest, MutantsThatReadUnsignedIntegersAsSignedAreRefused) {
   if (shape == limits().matrix_shapes.end()) GTEST_SKIP() << "no unsigned integers";
   const Signature signature = {.types = parse_types("u8_i32")};
   for (const char* way : {kTransferPaths[0], kTransferPaths[3]})
-    EXPECT_FALSE(
-        mutant(kernel(*shape, way), signature, "SIGNED_OPERANDS 0", "SIGNED_OPERANDS 15").passed)
+    EXPECT_FALSE(mutant(kernel(*shape, way), signature,
+                        "multiply_add(MatrixA a, MatrixB b, MatrixC c);",
+                        "multiply_add_signed(MatrixA a, MatrixB b, MatrixC c, spirv_literal uint "
+                        "signs);\n"
+                        "#define multiply_add(a, b, c) multiply_add_signed(a, b, c, 15)")
+                     .passed)
         << way;
 }
 

@@ -335,7 +335,7 @@ TEST_F(CertifyMutantsTest, BlockMutantsAreRefused) {
   expect_refused(
       "family=vector tile_m=1 tile_n=8 tile_k=32 reg_m=1 reg_n=2 unroll_k=32 vector_width_a=4",
       {{"zero point off by one", "ZERO_POINT = 8", "ZERO_POINT = 7", with("f32xq4_0")},
-       {"no fifth bits", "bits_to_bytes(high >> w * 4) << 4", "0", with("f32xq5_0")},
+       {"no fifth bits", "UPPER_BITS << 4", "0", with("f32xq5_0")},
        {"the fifth bits of the other half", "group_modulo(first, g, 2) * 16)", "0)",
         with("f32xq5_0")},
        {"sign lost", "low ^ 0x80808080u", "low", with("f32xq8_0")},
@@ -371,7 +371,7 @@ TEST_F(CertifyMutantsTest, WindowMutantsAreRefused) {
        {"the first window of a trip", "+ part * WINDOW", "", with("f32xq5_0")},
        {"lower halves of a block", "u % BLOCK / (BLOCK * bits / 8) * 4", "0", with("f32xq4_0")},
        {"lower halves only", "half_of_group(u / 16) * 4", "0", with("f32xq4_k")},
-       {"signs of a window lost", "BLOCK_FORMAT == 3 ? ZERO_POINT : 0", "0", with("f32xq8_0")},
+       {"signs of a window lost", "BLOCK_FORMAT == Q8_0 ? ZERO_POINT : 0", "0", with("f32xq8_0")},
        {"the upper halves' minimum for both", "other_half(uint g) { return half_of_group(g) == 0",
         "other_half(uint g) { return half_of_group(g) != 0", with("f32xq4_k")},
        {"four bits of the lower half", "upper_half * 64", "0", with("f32xq6_k")},

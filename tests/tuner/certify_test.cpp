@@ -347,7 +347,7 @@ TEST_F(CertifyTest, MutantsOfTypesAreRefused) {
   }
 }
 
-// templates/epilogue/narrow_f16.glsl works around this defect: SwiftShader's instruction gives NaN
+// templates/epilogue/narrow.glsl works around this defect: SwiftShader's instruction gives NaN
 // for infinities and changes the adjacent element.
 TEST_F(CertifyTest, AKernelWithADefectOfTheDriversConversionToHalfPrecisionIsRefused) {
   const Certificate plain =

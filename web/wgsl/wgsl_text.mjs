@@ -79,7 +79,7 @@ export function withReadOnlyBuffers(text) {
   });
 }
 
-/** Packed dot products, which GLSL has no word for (templates/web/product_dot.glsl). */
+/** Packed dot products, which GLSL has no word for (templates/common/product.glsl). */
 export function withPackedDots(text) {
   const built_in = { dot_of_four_signed: 'dot4I8Packed', dot_of_four_unsigned: 'i32(dot4U8Packed' };
   return text.replace(

@@ -6,33 +6,31 @@
 #define TILE_N 64
 #define REG_M 16
 #define REG_N 8
-#define UNROLL_K 8
-#define TAIL_K 8
-#define SUBGROUP_SIZE 8
-#define VECTOR_WIDTH_A 4
-#define VECTOR_A vec4
 #define VECTOR_WIDTH_B 4
+#define UNROLL_K 8
+#define SUBGROUP_SIZE 8
+#define ELEMENT float
+#define ELEMENT_2 vec2
+#define ELEMENT_4 vec4
+#define VECTOR_A vec4
 #define VECTOR_B vec4
 #define VECTOR_WIDTH_C 4
 #define VECTOR_C vec4
 #define RESULT_C vec4
+#define RESULT float
+#define ATOMIC_SPLIT_K 0
 // A workgroup is one subgroup. Its lanes lie along n and share all rows of the tile (REG_M equals
 // TILE_M), so that every value of A is loaded once and broadcast to all lanes. The columns of a
 // lane are vectors that lie SUBGROUP_SIZE vectors apart.
+
 #extension GL_EXT_control_flow_attributes : enable
 
-// Type of operand elements in registers and of sums: float32.
-#define ELEMENT float
-#define ELEMENT_2 vec2
-#define ELEMENT_4 vec4
 #extension GL_KHR_shader_subgroup_basic : enable
 #extension GL_KHR_shader_subgroup_ballot : enable
 
 layout(local_size_x = SUBGROUP_SIZE) in;
 
-const uint LANES_M = 1;
 const uint LANES_N = SUBGROUP_SIZE;
-const uint LANES_K = 1;     // an invocation handles all steps of k,
 const uint first_step = 0;  // from the first one on
 
 VECTOR_C sums[REG_M][REG_N / VECTOR_WIDTH_C];
@@ -42,9 +40,7 @@ VECTOR_C sums[REG_M][REG_N / VECTOR_WIDTH_C];
 uint row_offset(uint i) { return i; }
 uint column_offset(uint j) { return j * LANES_N * VECTOR_WIDTH_C; }
 
-// C := alpha * op(A) * op(B) + beta * C, row-major: op(A) is m x k, op(B) is k x n, C is m x n.
-// Byte for byte GemmPushConstants of generator/emit.h; leading dimensions, strides and offsets are
-// in elements.
+// Byte for byte GemmPushConstants of generator/emit.h.
 layout(push_constant) uniform Problem {
   uint m, n, depth, lda, ldb, ldc;  // depth: the problem's k
   float alpha, beta;
@@ -53,22 +49,13 @@ layout(push_constant) uniform Problem {
   uint stride_c;                // of C: from a z of the grid to the next
   uint step_a, step_b;          // distance from a step of k to the next
   uint batch, split_depth;      // matrices in the batch; steps of k in one split
-
-  // No epilogue, and no push constants for one.
 };
 
-// No epilogue: C := alpha * AB + beta * C, where old is beta * C already.
-#define FINISH(T) T finish(T sum, T old, uint row, uint column) { return alpha * sum + old; }
-FINISH(float)
-FINISH(vec2)
-FINISH(vec4)
+// C := alpha * AB + beta * C.
+float finish(float sum, float old, uint row, uint column) { return alpha * sum + old; }
+vec2 finish(vec2 sum, vec2 old, uint row, uint column) { return alpha * sum + old; }
+vec4 finish(vec4 sum, vec4 old, uint row, uint column) { return alpha * sum + old; }
 void begin_epilogue(uint batch_index) {}
-
-// No conversion: operands are not 16-bit floats.
-
-#ifndef ATOMIC_SPLIT_K
-#define ATOMIC_SPLIT_K 0
-#endif
 
 // What this workgroup computes: its number of steps of k, and the offsets of its operands.
 uint k, offset_a, offset_b, offset_c;
@@ -84,50 +71,21 @@ void begin_gemm(uint z) {
   begin_epilogue(batch_index);
 }
 
-// The same functions for elements and for vectors of two and four, so that kernels are written once
-// for every vector width.
-ELEMENT component(ELEMENT x, uint i) { return x; }
-ELEMENT component(ELEMENT_2 x, uint i) { return x[i]; }
-ELEMENT component(ELEMENT_4 x, uint i) { return x[i]; }
-
-// x with zeros behind its first count components. It selects, since a multiplication by zero would
-// keep NaN and infinity.
-ELEMENT keep_first(ELEMENT x, uint count) { return count > 0 ? x : ELEMENT(0); }
-ELEMENT_2 keep_first(ELEMENT_2 x, uint count) {
-  return mix(ELEMENT_2(0), x, lessThan(uvec2(0, 1), uvec2(count)));
-}
-ELEMENT_4 keep_first(ELEMENT_4 x, uint count) {
-  return mix(ELEMENT_4(0), x, lessThan(uvec4(0, 1, 2, 3), uvec4(count)));
-}
-
-// Edge masked: tiles may extend beyond m, n and k. For a row of A or a column of B beyond the edge
-// the last one is read instead: it contributes only to elements of C that are never stored, so its
-// address must be valid but its value does not matter. For steps beyond k, addresses are clamped
-// and values are set to zero.
-uint clamp_index(uint index, uint last) { return min(index, last); }
-uint steps_left(uint k0) { return k - min(k0, k); }
 bool columns_inside(uvec2 tile) { return (tile.x + 1) * TILE_N <= n; }
 
-// Raster column: workgroups and invocations are numbered along m first. Positions are x along n and
-// y along m.
+// Along m first.
 uvec2 tile_position() { return gl_WorkGroupID.yx; }
-uvec2 lane_position() {
-  return uvec2(gl_LocalInvocationID.x / LANES_M, gl_LocalInvocationID.x % LANES_M);
-}
 
-// A in a uniform texel buffer of float32 or float16; a texel is one vector, of one or four
-// channels.
+// A uniform texel buffer; a texel is one vector, of one or four channels. The device converts float16.
 layout(binding = 0) uniform samplerBuffer a;
 VECTOR_A fetch_a(uint vector_index) { return VECTOR_A(texelFetch(a, int(vector_index))); }
 
-// B in a uniform texel buffer of float32 or float16; a texel is one vector, of one or four
-// channels.
+// A uniform texel buffer; a texel is one vector, of one or four channels. The device converts float16.
 layout(binding = 1) uniform samplerBuffer b;
 VECTOR_B fetch_b(uint vector_index) { return VECTOR_B(texelFetch(b, int(vector_index))); }
 
-// A is packed by pack.comp: panels of TILE_M rows, each [k / UNROLL_K][TILE_M][UNROLL_K], padded
-// with zeros. The lanes of a subgroup share the vectors of a group of UNROLL_K steps: lane l holds
-// the vectors l, l + SUBGROUP_SIZE, and so on. Addresses count vectors.
+// The same panels. The lanes of a subgroup share the vectors of a group of UNROLL_K steps: lane l holds the
+// vectors l, l + SUBGROUP_SIZE, and so on.
 uint a_panel;
 ELEMENT_4 a_own[REG_M * UNROLL_K / 4 / SUBGROUP_SIZE];
 
@@ -141,11 +99,7 @@ void load_a(uint k0) {
     a_own[v] = fetch_a(a_panel + k0 * TILE_M / 4 + v * SUBGROUP_SIZE);
 }
 
-// The tail is a whole group here: the padding is zero.
-void load_a_tail(uint k0) { load_a(k0); }
-
-// B is packed by pack.comp: panels of TILE_N columns, each [k][TILE_N], padded with zeros.
-// Addresses count vectors.
+// Panels of TILE_N columns, each [k][TILE_N], padded with zeros.
 uint b_panel;
 VECTOR_B b_fragment[UNROLL_K][REG_N / VECTOR_WIDTH_B];
 
@@ -162,25 +116,13 @@ void load_b(uint k0) {
                   (u * (TILE_N / VECTOR_WIDTH_B) + column_offset(j) / VECTOR_WIDTH_B));
 }
 
-// TAIL_K steps from k0 on. The padding is zero.
-void load_b_tail(uint k0) {
-  [[unroll]] for (uint u = 0; u < TAIL_K; ++u)
-    [[unroll]] for (uint j = 0; j < REG_N / VECTOR_WIDTH_B; ++j)
-      b_fragment[u][j] =
-          fetch_b(b_panel + k0 * (TILE_N / VECTOR_WIDTH_B) +
-                  (u * (TILE_N / VECTOR_WIDTH_B) + column_offset(j) / VECTOR_WIDTH_B));
-}
-
 VECTOR_C b_at(uint u, uint j) { return b_fragment[u][j]; }
 
-// Multiplies where the lanes of a subgroup share the fragment of A: the lane that holds a vector
-// broadcasts it to all lanes.
-
-// Multiplies an element of A with elements of B.
 ELEMENT product(ELEMENT x, ELEMENT y) { return x * y; }
 ELEMENT_2 product(ELEMENT x, ELEMENT_2 y) { return x * y; }
 ELEMENT_4 product(ELEMENT x, ELEMENT_4 y) { return x * y; }
 
+// The lane that holds a vector of A broadcasts it to all lanes.
 void multiply_vector(ELEMENT_4 a, uint vector_index) {
   const uint i = 4 * vector_index / UNROLL_K, first = 4 * vector_index % UNROLL_K;
   [[unroll]] for (uint u = 0; u < 4; ++u)
@@ -188,25 +130,20 @@ void multiply_vector(ELEMENT_4 a, uint vector_index) {
       sums[i][j] += product(a[u], b_at(first + u, j));
 }
 
-// Below SPIR-V 1.5 the lane of a broadcast must be a compile-time constant, which a loop counter is
-// not: fragment/from_lanes_N.glsl lists the lanes of a subgroup of N.
+// Below SPIR-V 1.5 the lane of a broadcast must be a compile-time constant, which a loop counter is not.
 #define FROM_LANE(lane) multiply_vector(subgroupBroadcast(own, lane), first + lane);
 #define FROM_4_LANES(lane) \
   FROM_LANE(lane) FROM_LANE(lane + 1) FROM_LANE(lane + 2) FROM_LANE(lane + 3)
-#define FROM_16_LANES(lane) \
-  FROM_4_LANES(lane) FROM_4_LANES(lane + 4) FROM_4_LANES(lane + 8) FROM_4_LANES(lane + 12)
 
 void multiply(uint steps) {
   [[unroll]] for (uint v = 0; v < REG_M * UNROLL_K / 4 / SUBGROUP_SIZE; ++v) {
     const ELEMENT_4 own = a_own[v];
     const uint first = v * SUBGROUP_SIZE;
-
     FROM_4_LANES(0) FROM_4_LANES(4)
   }
 }
 
-// Loop over k of whole iterations only: k is a multiple of UNROLL_K, or both operands are packed
-// and padded with zeros to one.
+// Whole iterations only.
 void run_k_loop() {
   for (uint k0 = 0; k0 < k; k0 += UNROLL_K) {
     load_a(k0);
@@ -215,20 +152,11 @@ void run_k_loop() {
   }
 }
 
-// Stores an invocation's sums to C (families register, tiled, broadcast, vector).
-
-// Stores one vector of sums to C: as a whole where ldc, the offset and n allow it, else element by
-// element.
-
-// C in float32, as elements and as vectors. Indices count elements.
-#ifndef C_BINDING
 #define C_BINDING 2
-#endif
-#define RESULT float
-layout(binding = C_BINDING, std430) buffer OperandC { float c[]; };
+layout(binding = C_BINDING, std430) buffer OperandC { RESULT c[]; };
 layout(binding = C_BINDING, std430) buffer OperandCVectors { RESULT_C c_vectors[]; };
-float load_c(uint i) { return c[i]; }
-void store_c(uint i, float x) { c[i] = x; }
+RESULT load_c(uint i) { return c[i]; }
+void store_c(uint i, RESULT x) { c[i] = x; }
 RESULT_C load_c_vector(uint i) { return c_vectors[i / VECTOR_WIDTH_C]; }
 void store_c_vector(uint i, RESULT_C x) { c_vectors[i / VECTOR_WIDTH_C] = x; }
 
@@ -237,11 +165,7 @@ void store_elements(uint c_index, uint columns, RESULT_C sum, uint row, uint col
     if (w < columns) {
       RESULT old = RESULT(0);
       if (beta != 0.0) old = RESULT(beta) * load_c(c_index + w);  // at beta 0 C may hold NaN
-#if VECTOR_WIDTH_C == 1
-      store_c(c_index, finish(sum, old, row, column));
-#else
       store_c(c_index + w, finish(sum[w], old, row, column + w));
-#endif
     }
 }
 

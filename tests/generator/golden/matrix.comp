@@ -7,66 +7,64 @@
 #define TILE_K 32
 #define SUBGROUP_M 32
 #define SUBGROUP_N 32
-#define SUBGROUP_SIZE 32
+#define MATRIX_M 16
+#define MATRIX_N 16
+#define MATRIX_K 16
+#define VECTOR_WIDTH_A 4
+#define VECTOR_WIDTH_B 4
 #define STAGES 1
 #define SHARED_PAD 8
 #define UNROLL_K 16
+#define SUBGROUP_SIZE 32
+#define ELEMENT float
+#define VECTOR_A uvec4
+#define VECTOR_B uvec4
+#define VECTOR_WIDTH_C 4
+#define RESULT_C vec4
+#define RESULT float
+#define ATOMIC_SPLIT_K 0
+#define OPERAND_BITS 16
+#define OPERAND_TAG 0x7F000010u
+#define MATRIX_SCOPE 3
+#define SUM_TAG 0x7F000020u
 #define SHARED_WORDS 4
 #define SHARED_VECTOR uvec4
 #define STORE_ROWS_A 1
 #define STORE_STEP_A 1
-#define STORE_ROWS_B 1
-#define STORE_STEP_B 1
 #define C_TILE a_tile
-#define VECTOR_WIDTH_A 4
-#define VECTOR_A uvec4
-#define VECTOR_WIDTH_B 4
-#define VECTOR_B uvec4
-#define VECTOR_WIDTH_C 4
-#define VECTOR_C vec4
-#define RESULT_C vec4
-#define MATRIX_M 16
-#define MATRIX_N 16
-#define MATRIX_K 16
-#define OPERAND_BITS 16
-#define OPERAND_TAG 0x7F000010u
-#define SUM_TAG 0x7F000020u
-#define SIGNED_OPERANDS 0
-// Matrix units (cooperative matrices) of subgroup scope: a subgroup computes SUBGROUP_M x
-// SUBGROUP_N elements of C as fragments of MATRIX_M x MATRIX_N, which the device multiplies as a
-// whole. Operands keep their stored type and are read as 32-bit words, so that the device needs no
-// 8-bit or 16-bit storage.
+// C := alpha * A * B + beta * C by matrix units (cooperative matrices) of subgroup scope. A workgroup
+// computes TILE_M x TILE_N elements of C. A subgroup of it computes SUBGROUP_M x SUBGROUP_N of them, as
+// fragments of MATRIX_M x MATRIX_N, whose sums stay in registers.
+//
+// The loop over k (run_k_loop below) takes a tile of TILE_K steps a trip. Its parts are:
+//   fetch     a tile of A and one of B: memory to registers
+//   put       registers to shared memory
+//   barrier   behind put, and before it where there is one tile in shared memory
+//   multiply  the unit loads fragments of the tiles from shared memory and adds their products to the sums
+// Behind the loop the sums are stored to C. The fragments of an operand that is read directly come from
+// memory.
+//
+// Operands keep their stored type and are read as 32-bit words, so that the device needs no 8-bit or
+// 16-bit storage.
+
 #extension GL_EXT_control_flow_attributes : enable
 #extension GL_KHR_shader_subgroup_basic : enable
 #pragma use_vulkan_memory_model
 
-// Type of operand elements in registers and of sums: float32.
-#define ELEMENT float
-#define ELEMENT_2 vec2
-#define ELEMENT_4 vec4
-
-// Types and instructions of SPV_KHR_cooperative_matrix as SPIR-V intrinsics, since Debian 12's
-// compiler does not know them. Its spirv_type takes no type as an argument: OPERAND_TAG and SUM_TAG
-// stand for the component types, and generator/matrix_types.h replaces them by the types' ids in
-// the compiled module.
 #extension GL_EXT_spirv_intrinsics : enable
 
-#ifndef MATRIX_SCOPE
-#define MATRIX_SCOPE 3
-#endif
-
 // Named constants, since the compiler would pass literals as such, where ids are required.
-const uint SCOPE = MATRIX_SCOPE, WORKGROUP_SCOPE = 2;  // scopes: 2 workgroup, 3 subgroup
+const uint SCOPE_OF_MATRIX = MATRIX_SCOPE, WORKGROUP_SCOPE = 2;
 const uint ROWS_A = MATRIX_M, COLUMNS_A = MATRIX_K, ROWS_B = MATRIX_K, COLUMNS_B = MATRIX_N;
 const uint ROWS_C = MATRIX_M, COLUMNS_C = MATRIX_N, USE_A = 0, USE_B = 1, USE_C = 2;
 const uint BY_ROWS = 0, BY_COLUMNS = 1;
 
-// Matrices of float16. Capabilities CooperativeMatrixKHR (6022) and Float16 (9).
-// OpTypeCooperativeMatrixKHR is 4456.
-#define MATRIX(TAG, ROWS, COLUMNS, USE)                                                            \
-  spirv_type(extensions = ["SPV_KHR_cooperative_matrix"], capabilities = [6022, 9], id = 4456, TAG, \
-             SCOPE, ROWS, COLUMNS, USE)
-
+#define EXTENSIONS ["SPV_KHR_cooperative_matrix"]
+#define CAPABILITIES [6022, 9]  // CooperativeMatrixKHR, Float16
+// OpTypeCooperativeMatrixKHR.
+#define MATRIX(TAG, ROWS, COLUMNS, USE)                                                         \
+  spirv_type(extensions = EXTENSIONS, capabilities = CAPABILITIES, id = 4456, TAG, SCOPE_OF_MATRIX, \
+             ROWS, COLUMNS, USE)
 #define MatrixA MATRIX(OPERAND_TAG, ROWS_A, COLUMNS_A, USE_A)
 #define MatrixB MATRIX(OPERAND_TAG, ROWS_B, COLUMNS_B, USE_B)
 #define MatrixC MATRIX(SUM_TAG, ROWS_C, COLUMNS_C, USE_C)
@@ -76,43 +74,19 @@ const uint ELEMENTS_PER_WORD = 32 / OPERAND_BITS;
 const uint ELEMENTS_A = ELEMENTS_PER_WORD * VECTOR_WIDTH_A;
 const uint ELEMENTS_B = ELEMENTS_PER_WORD * VECTOR_WIDTH_B;
 
-// Fragments are loaded by macros: the compiler takes every mention of a matrix for another type, so
-// no function can return one.
-//
-// Strides count what the pointer points to. The memory operands are bits: make available (8) or
-// visible (16) to the workgroup, non-private (32).
-spirv_instruction(id = 4457) MatrixA load_global_a(spirv_by_reference VECTOR_A p, uint layout_of, uint stride);
-spirv_instruction(id = 4457) MatrixB load_global_b(spirv_by_reference VECTOR_B p, uint layout_of, uint stride);
-spirv_instruction(id = 4457)
-MatrixA load_shared_a(spirv_by_reference VECTOR_A p, uint layout_of, uint stride, spirv_literal uint memory,
-                      uint scope);
-spirv_instruction(id = 4457)
-MatrixB load_shared_b(spirv_by_reference VECTOR_B p, uint layout_of, uint stride, spirv_literal uint memory,
-                      uint scope);
-spirv_instruction(id = 4458)
-void store_shared_c(spirv_by_reference ELEMENT p, MatrixC x, uint layout_of, uint stride,
-                    spirv_literal uint memory, uint scope);
 spirv_instruction(id = 80) MatrixC splat(ELEMENT x);
 
-#if SIGNED_OPERANDS == 0
 spirv_instruction(id = 4459) MatrixC multiply_add(MatrixA a, MatrixB b, MatrixC c);
-#else
-spirv_instruction(id = 4459) MatrixC multiply_add_signed(MatrixA a, MatrixB b, MatrixC c, spirv_literal uint signs);
-#define multiply_add(a, b, c) multiply_add_signed(a, b, c, SIGNED_OPERANDS)
-#endif
 
 const uint SUBGROUPS_M = TILE_M / SUBGROUP_M;
 const uint SUBGROUPS_N = TILE_N / SUBGROUP_N;
 const uint FRAGMENTS_M = SUBGROUP_M / MATRIX_M;  // in a subgroup's block
 const uint FRAGMENTS_N = SUBGROUP_N / MATRIX_N;
 const uint LOCAL_SIZE = SUBGROUPS_M * SUBGROUPS_N * SUBGROUP_SIZE;
-const uint LANES_M = 1, LANES_N = LOCAL_SIZE;  // for the raster include: one row of invocations
 
 layout(local_size_x = (TILE_M / SUBGROUP_M) * (TILE_N / SUBGROUP_N) * SUBGROUP_SIZE) in;
 
-// C := alpha * op(A) * op(B) + beta * C, row-major: op(A) is m x k, op(B) is k x n, C is m x n.
-// Byte for byte GemmPushConstants of generator/emit.h; leading dimensions, strides and offsets are
-// in elements.
+// Byte for byte GemmPushConstants of generator/emit.h.
 layout(push_constant) uniform Problem {
   uint m, n, depth, lda, ldb, ldc;  // depth: the problem's k
   float alpha, beta;
@@ -121,23 +95,13 @@ layout(push_constant) uniform Problem {
   uint stride_c;                // of C: from a z of the grid to the next
   uint step_a, step_b;          // distance from a step of k to the next
   uint batch, split_depth;      // matrices in the batch; steps of k in one split
-
-  // No epilogue, and no push constants for one.
 };
 
-// No epilogue: C := alpha * AB + beta * C, where old is beta * C already.
-#define FINISH(T) T finish(T sum, T old, uint row, uint column) { return alpha * sum + old; }
-FINISH(float)
-FINISH(vec2)
-FINISH(vec4)
+// C := alpha * AB + beta * C.
+float finish(float sum, float old, uint row, uint column) { return alpha * sum + old; }
+vec2 finish(vec2 sum, vec2 old, uint row, uint column) { return alpha * sum + old; }
+vec4 finish(vec4 sum, vec4 old, uint row, uint column) { return alpha * sum + old; }
 void begin_epilogue(uint batch_index) {}
-
-// Converts the two float16 elements of a 32-bit word to float32; the first lies in the low bits.
-vec2 widen(uint word) { return unpackHalf2x16(word); }
-
-#ifndef ATOMIC_SPLIT_K
-#define ATOMIC_SPLIT_K 0
-#endif
 
 // What this workgroup computes: its number of steps of k, and the offsets of its operands.
 uint k, offset_a, offset_b, offset_c;
@@ -153,8 +117,9 @@ void begin_gemm(uint z) {
   begin_epilogue(batch_index);
 }
 
-// The function keep_first of common/vectors.glsl for vectors of 32-bit words that hold several
-// elements, the first in the low bits.
+#extension GL_KHR_memory_scope_semantics : enable
+
+// Words that hold several elements, the first in the low bits.
 
 // The word x, whose elements are those from first on of a vector, with zeros from element count on.
 uint keep_first_in_word(uint x, uint first, uint count) {
@@ -177,7 +142,7 @@ uint word_of(uint x, uint i) { return x; }
 uint word_of(uvec2 x, uint i) { return x[i]; }
 uint word_of(uvec4 x, uint i) { return x[i]; }
 
-// Two words of two elements each, transposed: element i of word j becomes element j of word i.
+// As many words as a word has elements, transposed: element i of word j becomes element j of word i.
 void transpose(inout uint x[2]) {
   const uint low = x[0] & 0xffffu | x[1] << 16;
   x[1] = x[0] >> 16 | x[1] & 0xffff0000u;
@@ -210,11 +175,6 @@ bool has_load(uint l, uint loads) {
   return loads % LOCAL_SIZE == 0 || gl_LocalInvocationIndex + l * LOCAL_SIZE < loads;
 }
 
-// Tiles in shared memory: their rows are rows of A or columns of B with all steps of k, whatever the
-// order in memory (of a_stored.glsl and b_stored.glsl: steps of k, as there), and padded. They are vectors of SHARED_WORDS 32-bit words, as long as the rows of
-// fragments allow.
-#extension GL_KHR_memory_scope_semantics : enable
-
 const uint SHARED_ELEMENTS = SHARED_WORDS * ELEMENTS_PER_WORD;  // in a vector
 const uint SHARED_STRIDE = (TILE_K + SHARED_PAD) / SHARED_ELEMENTS;
 
@@ -227,10 +187,8 @@ void tile_barrier() {
 
 // OpStore. Memory operand 32: non-private.
 spirv_instruction(id = 62) void store_shared(spirv_by_reference uint p, uint x, spirv_literal uint memory);
-#if SHARED_WORDS > 1
 spirv_instruction(id = 62)
 void store_shared(spirv_by_reference SHARED_VECTOR p, SHARED_VECTOR x, spirv_literal uint memory);
-#endif
 #define put_shared(p, x) store_shared(p, x, 32)
 
 // Loads of fragments; strides count vectors.
@@ -239,44 +197,27 @@ MatrixA load_tile_a(spirv_by_reference SHARED_VECTOR p, uint layout_of, uint str
 spirv_instruction(id = 4457)
 MatrixB load_tile_b(spirv_by_reference SHARED_VECTOR p, uint layout_of, uint stride, spirv_literal uint memory);
 
-// Word number i of a row, of which `vector` is the vector that holds it.
-#if SHARED_WORDS == 1
-#define word_in(vector, i) vector
-#else
+// word_in: word number i of a row, of which `vector` is the vector that holds it.
+// shared_vector: the vector of element e of all words.
 #define word_in(vector, i) vector[(i) % SHARED_WORDS]
-#endif
-
-// The vector of element e of all words.
 SHARED_VECTOR shared_vector(uint words[SHARED_WORDS][ELEMENTS_PER_WORD], uint e) {
-#if SHARED_WORDS == 4
   return uvec4(words[0][e], words[1][e], words[2][e], words[3][e]);
-#elif SHARED_WORDS == 2
-  return uvec2(words[0][e], words[1][e]);
-#else
-  return words[0][e];
-#endif
 }
 
-// Edge masked: tiles may extend beyond m, n and k. For a row of A or a column of B beyond the edge
-// the last one is read instead: it contributes only to elements of C that are never stored, so its
-// address must be valid but its value does not matter. For steps beyond k, addresses are clamped
-// and values are set to zero.
+// Tiles may extend beyond m, n and k. For a row of A or a column of B beyond the edge the last one is
+// read instead: it contributes only to elements of C that are never stored, so its address must be
+// valid but its value does not matter. For steps beyond k, addresses are clamped and values are set
+// to zero.
 uint clamp_index(uint index, uint last) { return min(index, last); }
 uint steps_left(uint k0) { return k - min(k0, k); }
 bool columns_inside(uvec2 tile) { return (tile.x + 1) * TILE_N <= n; }
 
-// Raster row: workgroups and invocations are numbered along n first. Positions are x along n and y
-// along m.
+// Along n first.
 uvec2 tile_position() { return gl_WorkGroupID.xy; }
-uvec2 lane_position() {
-  return uvec2(gl_LocalInvocationID.x % LANES_N, gl_LocalInvocationID.x / LANES_N);
-}
 
-// A is stored m x k: vectors run along k, in memory and in shared memory. Addresses count vectors.
-
-// A in a storage buffer of vectors of 32-bit words.
 layout(binding = 0, std430) readonly buffer OperandA { VECTOR_A a[]; };
 
+// Vectors run along k, in memory and in shared memory.
 const uint A_VECTORS = TILE_K / ELEMENTS_A;  // in a row of the tile
 const uint A_LOADS = TILE_M * A_VECTORS;
 const uint A_LOADS_PER_INVOCATION = (A_LOADS + LOCAL_SIZE - 1) / LOCAL_SIZE;
@@ -312,28 +253,19 @@ void put_tile_a(uint stage) {
   [[unroll]] for (uint l = 0; l < A_LOADS_PER_INVOCATION; ++l) {
     if (!has_load(l, A_LOADS)) break;
     const uvec2 at = position_a(l);
-#if VECTOR_WIDTH_A == SHARED_WORDS
     put_shared(a_tile[stage][at.x * SHARED_STRIDE + at.y], a_next[l]);
-#else
-    [[unroll]] for (uint w = 0; w < VECTOR_WIDTH_A; ++w) {
-      const uint to = at.y * VECTOR_WIDTH_A + w;  // in words of a row
-      put_shared(word_in(a_tile[stage][at.x * SHARED_STRIDE + to / SHARED_WORDS], to), word_of(a_next[l], w));
-    }
-#endif
   }
 }
 
 #define fragment_a(stage, row, step) \
   load_tile_a(a_tile[stage][(row) * SHARED_STRIDE + (step) / SHARED_ELEMENTS], BY_ROWS, SHARED_STRIDE, 32)
 
-// B is stored k x n: vectors run along n in memory, but along k in shared memory, since fragments are
-// read fastest from there if their words hold neighbouring steps of k. So an invocation fetches the
-// same vector of B_STEPS steps and transposes it on the way to shared memory. Invocations that are
-// neighbours fetch neighbouring steps, which lie in different banks of shared memory.
-
-// B in a storage buffer of vectors of 32-bit words.
 layout(binding = 1, std430) readonly buffer OperandB { VECTOR_B b[]; };
 
+// Vectors run along n in memory, but along k in shared memory, since fragments are read fastest from
+// there if their words hold neighbouring steps of k. So an invocation fetches the same vector of
+// B_STEPS steps and transposes it on the way to shared memory. Invocations that are neighbours fetch
+// neighbouring steps, which lie in different banks of shared memory.
 const uint B_VECTORS = TILE_N / ELEMENTS_B;  // in a step of the tile
 // Steps that an invocation fetches: those of a vector in shared memory if every invocation has some,
 // else those of a word.
@@ -396,6 +328,8 @@ void put_tile_b(uint stage) {
 #define fragment_b(stage, step, column) \
   load_tile_b(b_tile[stage][(column) * SHARED_STRIDE + (step) / SHARED_ELEMENTS], BY_COLUMNS, SHARED_STRIDE, 32)
 
+// Sums stay in registers only if compilers know every index: loops over them are unrolled and have no
+// loop inside that is not (tests/generator/matrix_loop_test.cpp).
 MatrixC sums[FRAGMENTS_M][FRAGMENTS_N];
 uint subgroup_row, subgroup_column;  // first row and column of the subgroup's block in the tile
 
@@ -413,16 +347,19 @@ void multiply_tile(uint stage) {
     }
 }
 
-// Like loop_1.glsl, with a copy of the code that multiplies for the last tile, before the loop. NVIDIA's
-// and Intel's compilers in Mesa (NAK, BRW) need it to give the sums registers in which the loop can
-// leave them: without it, NAK moves each sum twice a trip (15 moves for a matrix operation, not 1).
+// The tile at the end of k is multiplied first: fetch_last_tile_* masks what lies beyond k, so that the
+// loop over the others needs no masks (tests/generator/matrix_loop_test.cpp).
 void run_k_loop(uint row, uint column) {
   if (k == 0) return;
   begin_tiles_a(row);
   begin_tiles_b(column);
-  uint tiles = (k - 1) / TILE_K;  // to fetch after this one; k does not end in them
+  uint tiles = (k - 1) / TILE_K;  // whole tiles besides the last one
   fetch_last_tile_a(tiles * TILE_K);
   fetch_last_tile_b(tiles * TILE_K);
+  // One tile in shared memory: an invocation fetches the next one while others still read the present
+  // one. The tile at the end of k, the first, has a copy of the code that multiplies. NVIDIA's and Intel's
+  // compilers in Mesa (NAK, BRW) need it to give the sums registers in which the loop can leave them:
+  // without it, NAK moves each sum twice a trip (15 moves for a matrix operation, not 1).
   put_tile_a(0);
   put_tile_b(0);
   tile_barrier();
@@ -438,22 +375,11 @@ void run_k_loop(uint row, uint column) {
   }
 }
 
-// Stores the sums of matrix.comp. A fragment of C inside of the matrix is stored as a whole where C
-// is the sums as they are, or only narrowed. Which of its elements an invocation holds is the driver's choice, so for
-// everything else it goes through shared memory, from which the subgroup stores vectors of C.
-
-// Stores one vector of sums to C: as a whole where ldc, the offset and n allow it, else element by
-// element.
-
-// C in float32, as elements and as vectors. Indices count elements.
-#ifndef C_BINDING
 #define C_BINDING 2
-#endif
-#define RESULT float
-layout(binding = C_BINDING, std430) buffer OperandC { float c[]; };
+layout(binding = C_BINDING, std430) buffer OperandC { RESULT c[]; };
 layout(binding = C_BINDING, std430) buffer OperandCVectors { RESULT_C c_vectors[]; };
-float load_c(uint i) { return c[i]; }
-void store_c(uint i, float x) { c[i] = x; }
+RESULT load_c(uint i) { return c[i]; }
+void store_c(uint i, RESULT x) { c[i] = x; }
 RESULT_C load_c_vector(uint i) { return c_vectors[i / VECTOR_WIDTH_C]; }
 void store_c_vector(uint i, RESULT_C x) { c_vectors[i / VECTOR_WIDTH_C] = x; }
 
@@ -462,11 +388,7 @@ void store_elements(uint c_index, uint columns, RESULT_C sum, uint row, uint col
     if (w < columns) {
       RESULT old = RESULT(0);
       if (beta != 0.0) old = RESULT(beta) * load_c(c_index + w);  // at beta 0 C may hold NaN
-#if VECTOR_WIDTH_C == 1
-      store_c(c_index, finish(sum, old, row, column));
-#else
       store_c(c_index + w, finish(sum[w], old, row, column + w));
-#endif
     }
 }
 
@@ -495,7 +417,6 @@ void store_fragments(uint row, uint column) {
 }
 
 // put_fragment() puts a fragment into shared memory, and sum_at() takes its i-th sum from there.
-#ifdef C_TILE
 // In place of a tile that is no longer needed.
 const uint C_VECTORS = MATRIX_M * MATRIX_N / SHARED_WORDS;  // of a fragment
 spirv_instruction(id = 4458)
@@ -511,12 +432,6 @@ ELEMENT sum_at(uint i) {
   return from_bits(ELEMENT(0), word_in(C_TILE[0][gl_SubgroupID * C_VECTORS + i / SHARED_WORDS], i));
 }
 void begin_fragments() { tile_barrier(); }
-#else
-shared ELEMENT c_tile[SUBGROUPS_M * SUBGROUPS_N][MATRIX_M * MATRIX_N];
-#define put_fragment(x) store_shared_c(c_tile[gl_SubgroupID][0], x, BY_ROWS, MATRIX_N, 40, WORKGROUP_SCOPE)
-ELEMENT sum_at(uint i) { return c_tile[gl_SubgroupID][i]; }
-void begin_fragments() {}
-#endif
 
 // Stores the fragment in shared memory to C.
 void store_fragment(bool vectors, uint row, uint column) {

@@ -5,53 +5,46 @@
 #define TILE_M 128
 #define TILE_N 128
 #define TILE_K 64
-#define LOCAL_SIZE 256
-#define PIECE_M 32
-#define MATRIX_SCOPE 2
-#define VECTOR_WIDTH_A 4
-#define VECTOR_A uvec4
-#define VECTOR_WIDTH_B 4
-#define VECTOR_B uvec4
-#define VECTOR_WIDTH_C 4
-#define VECTOR_C vec4
-#define RESULT_C vec4
 #define MATRIX_M 128
 #define MATRIX_N 128
 #define MATRIX_K 64
+#define VECTOR_WIDTH_A 4
+#define VECTOR_WIDTH_B 4
+#define ELEMENT float
+#define ELEMENT_4 vec4
+#define VECTOR_A uvec4
+#define VECTOR_B uvec4
+#define VECTOR_WIDTH_C 4
+#define RESULT_C vec4
+#define RESULT float
+#define ATOMIC_SPLIT_K 0
 #define OPERAND_BITS 16
 #define OPERAND_TAG 0x7F000010u
+#define MATRIX_SCOPE 2
 #define SUM_TAG 0x7F000020u
-#define SIGNED_OPERANDS 0
-// Matrix units (cooperative matrices) of workgroup scope: TILE_M x TILE_N elements of C are one
-// matrix, which the whole workgroup holds. The driver moves A and B to the units, through shared
-// memory that it manages itself: a load names a slice of a tensor, and reads zeros outside the
-// tensor.
+#define LOCAL_SIZE 256
+#define PIECE_M 32
+// C := alpha * A * B + beta * C by matrix units (cooperative matrices) of workgroup scope: TILE_M x
+// TILE_N elements of C are one matrix, which the whole workgroup holds. The driver moves A and B to the
+// units, through shared memory that it manages itself: a load names a slice of a tensor, and reads
+// zeros outside the tensor.
+
 #extension GL_EXT_control_flow_attributes : enable
 #pragma use_vulkan_memory_model
 
-// Type of operand elements in registers and of sums: float32.
-#define ELEMENT float
-#define ELEMENT_2 vec2
-#define ELEMENT_4 vec4
-
-// Types and instructions of SPV_KHR_cooperative_matrix as SPIR-V intrinsics, since Debian 12's
-// compiler does not know them. Its spirv_type takes no type as an argument: OPERAND_TAG and SUM_TAG
-// stand for the component types, and generator/matrix_types.h replaces them by the types' ids in
-// the compiled module.
 #extension GL_EXT_spirv_intrinsics : enable
 
 // Named constants, since the compiler would pass literals as such, where ids are required.
-const uint SCOPE = MATRIX_SCOPE, WORKGROUP_SCOPE = 2;  // scopes: 2 workgroup, 3 subgroup
+const uint SCOPE_OF_MATRIX = MATRIX_SCOPE, WORKGROUP_SCOPE = 2;
 const uint ROWS_A = MATRIX_M, COLUMNS_A = MATRIX_K, ROWS_B = MATRIX_K, COLUMNS_B = MATRIX_N;
 const uint ROWS_C = MATRIX_M, COLUMNS_C = MATRIX_N, USE_A = 0, USE_B = 1, USE_C = 2;
-const uint BY_ROWS = 0, BY_COLUMNS = 1;
 
-// Matrices of float16. Capabilities CooperativeMatrixKHR (6022) and Float16 (9).
-// OpTypeCooperativeMatrixKHR is 4456.
-#define MATRIX(TAG, ROWS, COLUMNS, USE)                                                            \
-  spirv_type(extensions = ["SPV_KHR_cooperative_matrix"], capabilities = [6022, 9], id = 4456, TAG, \
-             SCOPE, ROWS, COLUMNS, USE)
-
+#define EXTENSIONS ["SPV_KHR_cooperative_matrix"]
+#define CAPABILITIES [6022, 9]  // CooperativeMatrixKHR, Float16
+// OpTypeCooperativeMatrixKHR.
+#define MATRIX(TAG, ROWS, COLUMNS, USE)                                                         \
+  spirv_type(extensions = EXTENSIONS, capabilities = CAPABILITIES, id = 4456, TAG, SCOPE_OF_MATRIX, \
+             ROWS, COLUMNS, USE)
 #define MatrixA MATRIX(OPERAND_TAG, ROWS_A, COLUMNS_A, USE_A)
 #define MatrixB MATRIX(OPERAND_TAG, ROWS_B, COLUMNS_B, USE_B)
 #define MatrixC MATRIX(SUM_TAG, ROWS_C, COLUMNS_C, USE_C)
@@ -61,41 +54,12 @@ const uint ELEMENTS_PER_WORD = 32 / OPERAND_BITS;
 const uint ELEMENTS_A = ELEMENTS_PER_WORD * VECTOR_WIDTH_A;
 const uint ELEMENTS_B = ELEMENTS_PER_WORD * VECTOR_WIDTH_B;
 
-// Fragments are loaded by macros: the compiler takes every mention of a matrix for another type, so
-// no function can return one.
-//
-// Strides count what the pointer points to. The memory operands are bits: make available (8) or
-// visible (16) to the workgroup, non-private (32).
-spirv_instruction(id = 4457) MatrixA load_global_a(spirv_by_reference VECTOR_A p, uint layout_of, uint stride);
-spirv_instruction(id = 4457) MatrixB load_global_b(spirv_by_reference VECTOR_B p, uint layout_of, uint stride);
-spirv_instruction(id = 4457)
-MatrixA load_shared_a(spirv_by_reference VECTOR_A p, uint layout_of, uint stride, spirv_literal uint memory,
-                      uint scope);
-spirv_instruction(id = 4457)
-MatrixB load_shared_b(spirv_by_reference VECTOR_B p, uint layout_of, uint stride, spirv_literal uint memory,
-                      uint scope);
-spirv_instruction(id = 4458)
-void store_shared_c(spirv_by_reference ELEMENT p, MatrixC x, uint layout_of, uint stride,
-                    spirv_literal uint memory, uint scope);
 spirv_instruction(id = 80) MatrixC splat(ELEMENT x);
 
-#if SIGNED_OPERANDS == 0
 spirv_instruction(id = 4459) MatrixC multiply_add(MatrixA a, MatrixB b, MatrixC c);
-#else
-spirv_instruction(id = 4459) MatrixC multiply_add_signed(MatrixA a, MatrixB b, MatrixC c, spirv_literal uint signs);
-#define multiply_add(a, b, c) multiply_add_signed(a, b, c, SIGNED_OPERANDS)
-#endif
 
-// Tensor addressing of matrices as SPIR-V intrinsics, like matrix/types.glsl:
-// SPV_NV_tensor_addressing, and the loads and stores of SPV_NV_cooperative_matrix2. A layout
-// describes a matrix in memory, of which a slice is read or written; a view reads that slice
-// transposed, or clips a store to some rows.
-//
-// Loads and stores count components of the matrix from the pointer on, whatever it points to, and the
-// pointer must be a multiple of 16 bytes.
-
-// Edge masked: reads outside a tensor give zeros (clamp mode 1, constant, whose value is 0), so
-// tiles may extend beyond every edge.
+// Reads outside a tensor give zeros (clamp mode 1, constant, whose value is 0), so tiles may extend
+// beyond every edge.
 const uint CLAMP_MODE = 1;
 uint tensor_ld(uint ld, uint vector) { return ld; }
 
@@ -104,14 +68,12 @@ const bool HAS_DIMENSIONS = false;  // a view has the dimensions of the slice
 const uint FIRST_DIMENSION = 0, SECOND_DIMENSION = 1;
 
 // Capability TensorAddressingNV (5439).
-#define TensorLayout \
-  spirv_type(extensions = ["SPV_NV_tensor_addressing"], capabilities = [5439], id = 5370, TENSOR_DIMENSIONS, CLAMP_MODE)
-#define TensorView                                                                                  \
-  spirv_type(extensions = ["SPV_NV_tensor_addressing"], capabilities = [5439], id = 5371, TENSOR_DIMENSIONS, \
-             HAS_DIMENSIONS, FIRST_DIMENSION, SECOND_DIMENSION)
-#define TransposedView                                                                              \
-  spirv_type(extensions = ["SPV_NV_tensor_addressing"], capabilities = [5439], id = 5371, TENSOR_DIMENSIONS, \
-             HAS_DIMENSIONS, SECOND_DIMENSION, FIRST_DIMENSION)
+#define TENSORS extensions = ["SPV_NV_tensor_addressing"], capabilities = [5439]
+#define TensorLayout spirv_type(TENSORS, id = 5370, TENSOR_DIMENSIONS, CLAMP_MODE)
+#define TensorView \
+  spirv_type(TENSORS, id = 5371, TENSOR_DIMENSIONS, HAS_DIMENSIONS, FIRST_DIMENSION, SECOND_DIMENSION)
+#define TransposedView \
+  spirv_type(TENSORS, id = 5371, TENSOR_DIMENSIONS, HAS_DIMENSIONS, SECOND_DIMENSION, FIRST_DIMENSION)
 
 spirv_instruction(id = 5372) TensorLayout create_layout();
 spirv_instruction(id = 5373) TensorLayout set_dimensions(TensorLayout x, uint rows, uint columns);
@@ -129,28 +91,18 @@ TensorView clip(TensorView x, uint row, uint rows, uint column, uint columns);
 #define LOADS extensions = ["SPV_NV_cooperative_matrix2"], capabilities = [5433], id = 5367
 #define STORES extensions = ["SPV_NV_cooperative_matrix2"], capabilities = [5433], id = 5368
 spirv_instruction(LOADS)
-MatrixA load_rows_a(spirv_by_reference VECTOR_A p, MatrixA old, TensorLayout x, spirv_literal uint memory,
-                    spirv_literal uint addressing);
-spirv_instruction(LOADS)
 MatrixA load_columns_a(spirv_by_reference VECTOR_A p, MatrixA old, TensorLayout x, spirv_literal uint memory,
                        spirv_literal uint addressing, TransposedView view);
 spirv_instruction(LOADS)
 MatrixB load_rows_b(spirv_by_reference VECTOR_B p, MatrixB old, TensorLayout x, spirv_literal uint memory,
                     spirv_literal uint addressing);
-spirv_instruction(LOADS)
-MatrixB load_columns_b(spirv_by_reference VECTOR_B p, MatrixB old, TensorLayout x, spirv_literal uint memory,
-                       spirv_literal uint addressing, TransposedView view);
 spirv_instruction(STORES)
 void store_rows_c(spirv_by_reference ELEMENT_4 p, MatrixC x, TensorLayout to, spirv_literal uint memory, uint scope,
                   spirv_literal uint addressing, TensorView view);
 
-const uint LANES_M = 1, LANES_N = LOCAL_SIZE;  // for the raster include: one row of invocations
-
 layout(local_size_x = LOCAL_SIZE) in;
 
-// C := alpha * op(A) * op(B) + beta * C, row-major: op(A) is m x k, op(B) is k x n, C is m x n.
-// Byte for byte GemmPushConstants of generator/emit.h; leading dimensions, strides and offsets are
-// in elements.
+// Byte for byte GemmPushConstants of generator/emit.h.
 layout(push_constant) uniform Problem {
   uint m, n, depth, lda, ldb, ldc;  // depth: the problem's k
   float alpha, beta;
@@ -159,23 +111,13 @@ layout(push_constant) uniform Problem {
   uint stride_c;                // of C: from a z of the grid to the next
   uint step_a, step_b;          // distance from a step of k to the next
   uint batch, split_depth;      // matrices in the batch; steps of k in one split
-
-  // No epilogue, and no push constants for one.
 };
 
-// No epilogue: C := alpha * AB + beta * C, where old is beta * C already.
-#define FINISH(T) T finish(T sum, T old, uint row, uint column) { return alpha * sum + old; }
-FINISH(float)
-FINISH(vec2)
-FINISH(vec4)
+// C := alpha * AB + beta * C.
+float finish(float sum, float old, uint row, uint column) { return alpha * sum + old; }
+vec2 finish(vec2 sum, vec2 old, uint row, uint column) { return alpha * sum + old; }
+vec4 finish(vec4 sum, vec4 old, uint row, uint column) { return alpha * sum + old; }
 void begin_epilogue(uint batch_index) {}
-
-// Converts the two float16 elements of a 32-bit word to float32; the first lies in the low bits.
-vec2 widen(uint word) { return unpackHalf2x16(word); }
-
-#ifndef ATOMIC_SPLIT_K
-#define ATOMIC_SPLIT_K 0
-#endif
 
 // What this workgroup computes: its number of steps of k, and the offsets of its operands.
 uint k, offset_a, offset_b, offset_c;
@@ -191,55 +133,30 @@ void begin_gemm(uint z) {
   begin_epilogue(batch_index);
 }
 
-// Edge masked: tiles may extend beyond m, n and k. For a row of A or a column of B beyond the edge
-// the last one is read instead: it contributes only to elements of C that are never stored, so its
-// address must be valid but its value does not matter. For steps beyond k, addresses are clamped
-// and values are set to zero.
-uint clamp_index(uint index, uint last) { return min(index, last); }
-uint steps_left(uint k0) { return k - min(k0, k); }
 bool columns_inside(uvec2 tile) { return (tile.x + 1) * TILE_N <= n; }
 
-// Raster row: workgroups and invocations are numbered along n first. Positions are x along n and y
-// along m.
+// Along n first.
 uvec2 tile_position() { return gl_WorkGroupID.xy; }
-uvec2 lane_position() {
-  return uvec2(gl_LocalInvocationID.x % LANES_N, gl_LocalInvocationID.x / LANES_N);
-}
 
-// A is stored k x m: a slice is MATRIX_K x TILE_M and is read transposed.
-
-// A in a storage buffer of vectors of 32-bit words.
+// Operands in storage buffers of vectors of 32-bit words.
 layout(binding = 0, std430) readonly buffer OperandA { VECTOR_A a[]; };
-
-#define tensor_a() set_strides(set_dimensions(create_layout(), k, m), tensor_ld(lda, ELEMENTS_A), 1u)
-#define load_a(old, tensor, row, step) \
-  load_columns_a(a[offset_a / ELEMENTS_A], old, slice(tensor, step, MATRIX_K, row, TILE_M), 0, 1, create_transposed())
-
-// B is stored k x n: columns are contiguous.
-
-// B in a storage buffer of vectors of 32-bit words.
 layout(binding = 1, std430) readonly buffer OperandB { VECTOR_B b[]; };
 
+// load_a loads TILE_M x MATRIX_K elements of A, load_b MATRIX_K x TILE_N of B. They are macros, since no
+// function can return a matrix (matrix/types.glsl).
+#define tensor_a() set_strides(set_dimensions(create_layout(), k, m), tensor_ld(lda, ELEMENTS_A), 1u)
+#define load_a(old, tensor, row, step) \
+  load_columns_a(a[offset_a / ELEMENTS_A], old, slice(tensor, step, MATRIX_K, row, TILE_M), 0, 1, \
+                 create_transposed())
 #define tensor_b() set_strides(set_dimensions(create_layout(), k, n), tensor_ld(ldb, ELEMENTS_B), 1u)
 #define load_b(old, tensor, step, column) \
   load_rows_b(b[offset_b / ELEMENTS_B], old, slice(tensor, step, MATRIX_K, column, TILE_N), 0, 0)
 
-// Stores the sums of matrix_workgroup.comp: PIECE_M rows of the matrix at a time go through shared
-// memory, from which invocations store vectors of C. So beta and the epilogue take no further pass
-// over C, and no workspace.
-
-// Stores one vector of sums to C: as a whole where ldc, the offset and n allow it, else element by
-// element.
-
-// C in float32, as elements and as vectors. Indices count elements.
-#ifndef C_BINDING
 #define C_BINDING 2
-#endif
-#define RESULT float
-layout(binding = C_BINDING, std430) buffer OperandC { float c[]; };
+layout(binding = C_BINDING, std430) buffer OperandC { RESULT c[]; };
 layout(binding = C_BINDING, std430) buffer OperandCVectors { RESULT_C c_vectors[]; };
-float load_c(uint i) { return c[i]; }
-void store_c(uint i, float x) { c[i] = x; }
+RESULT load_c(uint i) { return c[i]; }
+void store_c(uint i, RESULT x) { c[i] = x; }
 RESULT_C load_c_vector(uint i) { return c_vectors[i / VECTOR_WIDTH_C]; }
 void store_c_vector(uint i, RESULT_C x) { c_vectors[i / VECTOR_WIDTH_C] = x; }
 
@@ -248,11 +165,7 @@ void store_elements(uint c_index, uint columns, RESULT_C sum, uint row, uint col
     if (w < columns) {
       RESULT old = RESULT(0);
       if (beta != 0.0) old = RESULT(beta) * load_c(c_index + w);  // at beta 0 C may hold NaN
-#if VECTOR_WIDTH_C == 1
-      store_c(c_index, finish(sum, old, row, column));
-#else
       store_c(c_index + w, finish(sum[w], old, row, column + w));
-#endif
     }
 }
 
@@ -267,6 +180,8 @@ void store_vector(bool whole, RESULT_C sum, uint row, uint column) {
   }
 }
 
+// PIECE_M rows of the matrix at a time go through shared memory, from which invocations store vectors
+// of C. So beta and the epilogue take no further pass over C, and no workspace.
 const uint PIECE_VECTORS = PIECE_M * TILE_N / 4;
 shared ELEMENT_4 c_piece[PIECE_VECTORS];
 

@@ -4,29 +4,24 @@
 // family=naive tile_m=8 tile_n=16 tile_k=1 reg_m=1 reg_n=1 subgroup_m=0 subgroup_n=0 matrix_m=0 matrix_n=0 matrix_k=0 scope=subgroup vector_width_a=1 vector_width_b=1 load_path_a=buffer load_path_b=buffer stage=none stages=1 shared_pad=0 unroll_k=1 dot=1 split_k=1 reduction=ordered tile_batch=1 raster=row packed_a=no packed_b=no edge=masked subgroup_size=0 optimization=zero
 #define TILE_M 8
 #define TILE_N 16
-#define VECTOR_WIDTH_A 1
-#define VECTOR_A float
-#define VECTOR_WIDTH_B 1
-#define VECTOR_B float
-#define VECTOR_WIDTH_C 1
-#define VECTOR_C float
-#define RESULT_C float
-// Baseline kernel, which runs on every device: one invocation computes one element of C and reads
-// its row of op(A) and its column of op(B) from memory.
-
-// Type of operand elements in registers and of sums: float32.
 #define ELEMENT float
 #define ELEMENT_2 vec2
 #define ELEMENT_4 vec4
+#define VECTOR_A float
+#define STORED_A float
+#define VECTOR_B float
+#define STORED_B float
+#define RESULT_C float
+#define RESULT float
+#define ATOMIC_SPLIT_K 0
+// Baseline kernel, which runs on every device: one invocation computes one element of C and reads
+// its row of op(A) and its column of op(B) from memory.
 
 layout(local_size_x = TILE_M * TILE_N) in;
 
-const uint LANES_M = TILE_M;
 const uint LANES_N = TILE_N;
 
-// C := alpha * op(A) * op(B) + beta * C, row-major: op(A) is m x k, op(B) is k x n, C is m x n.
-// Byte for byte GemmPushConstants of generator/emit.h; leading dimensions, strides and offsets are
-// in elements.
+// Byte for byte GemmPushConstants of generator/emit.h.
 layout(push_constant) uniform Problem {
   uint m, n, depth, lda, ldb, ldc;  // depth: the problem's k
   float alpha, beta;
@@ -35,22 +30,13 @@ layout(push_constant) uniform Problem {
   uint stride_c;                // of C: from a z of the grid to the next
   uint step_a, step_b;          // distance from a step of k to the next
   uint batch, split_depth;      // matrices in the batch; steps of k in one split
-
-  // No epilogue, and no push constants for one.
 };
 
-// No epilogue: C := alpha * AB + beta * C, where old is beta * C already.
-#define FINISH(T) T finish(T sum, T old, uint row, uint column) { return alpha * sum + old; }
-FINISH(float)
-FINISH(vec2)
-FINISH(vec4)
+// C := alpha * AB + beta * C.
+float finish(float sum, float old, uint row, uint column) { return alpha * sum + old; }
+vec2 finish(vec2 sum, vec2 old, uint row, uint column) { return alpha * sum + old; }
+vec4 finish(vec4 sum, vec4 old, uint row, uint column) { return alpha * sum + old; }
 void begin_epilogue(uint batch_index) {}
-
-// No conversion: operands are not 16-bit floats.
-
-#ifndef ATOMIC_SPLIT_K
-#define ATOMIC_SPLIT_K 0
-#endif
 
 // What this workgroup computes: its number of steps of k, and the offsets of its operands.
 uint k, offset_a, offset_b, offset_c;
@@ -66,50 +52,34 @@ void begin_gemm(uint z) {
   begin_epilogue(batch_index);
 }
 
-// Raster row: workgroups and invocations are numbered along n first. Positions are x along n and y
-// along m.
+// Along n first.
 uvec2 tile_position() { return gl_WorkGroupID.xy; }
 uvec2 lane_position() {
   return uvec2(gl_LocalInvocationID.x % LANES_N, gl_LocalInvocationID.x / LANES_N);
 }
 
-// A in a storage buffer of vectors.
-#ifndef STORED_A
-#define STORED_A VECTOR_A
-#endif
+// A storage buffer of vectors.
 layout(binding = 0, std430) readonly buffer OperandA { STORED_A a[]; };
 VECTOR_A fetch_a(uint vector_index) { return VECTOR_A(a[vector_index]); }
 
-// B in a storage buffer of vectors.
-#ifndef STORED_B
-#define STORED_B VECTOR_B
-#endif
+// A storage buffer of vectors.
 layout(binding = 1, std430) readonly buffer OperandB { STORED_B b[]; };
 VECTOR_B fetch_b(uint vector_index) { return VECTOR_B(b[vector_index]); }
 
-// One element at a time (family naive). A is stored m x k.
 ELEMENT element_a(uint i, uint p) { return fetch_a(offset_a + i * lda + p); }
 
-// One element at a time (family naive). B is stored k x n.
 void begin_b(uint j) {}
 ELEMENT element_b(uint p, uint j) { return fetch_b(offset_b + p * ldb + j); }
 
-// Multiplies an element of A with elements of B.
 ELEMENT product(ELEMENT x, ELEMENT y) { return x * y; }
 ELEMENT_2 product(ELEMENT x, ELEMENT_2 y) { return x * y; }
 ELEMENT_4 product(ELEMENT x, ELEMENT_4 y) { return x * y; }
 
-// C in float32, as elements and as vectors. Indices count elements.
-#ifndef C_BINDING
 #define C_BINDING 2
-#endif
-#define RESULT float
-layout(binding = C_BINDING, std430) buffer OperandC { float c[]; };
+layout(binding = C_BINDING, std430) buffer OperandC { RESULT c[]; };
 layout(binding = C_BINDING, std430) buffer OperandCVectors { RESULT_C c_vectors[]; };
-float load_c(uint i) { return c[i]; }
-void store_c(uint i, float x) { c[i] = x; }
-RESULT_C load_c_vector(uint i) { return c_vectors[i / VECTOR_WIDTH_C]; }
-void store_c_vector(uint i, RESULT_C x) { c_vectors[i / VECTOR_WIDTH_C] = x; }
+RESULT load_c(uint i) { return c[i]; }
+void store_c(uint i, RESULT x) { c[i] = x; }
 
 void main() {
   begin_gemm(gl_WorkGroupID.z);

@@ -1,21 +1,21 @@
 #version 450
 // Rooftile pack A: panels of 16 x 8 for the kernel 'broadcast 16x64 16x8 u8 v4/4 texel/texel packed ab stage=subgroup raster=column'.
+#define ELEMENT float
+#define ELEMENT_2 vec2
+#define ELEMENT_4 vec4
+#define LOCAL_SIZE 64
 #define PANEL_ROWS 16
 #define GROUP_K 8
 #define PAD_K 8
-#define LOCAL_SIZE 64
 // Copies an operand into the packed layout of float32 panels that a GEMM kernel reads from front to
 // back:
 //   [rows / PANEL_ROWS][depth / GROUP_K][PANEL_ROWS][GROUP_K]
 // Rows are those of op(A) (m) or the columns of op(B) (n), and depth is k. Rows are padded with
 // zeros to whole panels and depth to a multiple of PAD_K, so that GEMM kernels need no masks. An
-// invocation moves 4 x 4 elements at a time.
-#extension GL_EXT_control_flow_attributes : enable
+// invocation moves 4 x 4 elements at a time. The layout is PackLayout of generator/layout.h, and must match
+// what the fragments of packed operands read (templates/fragment).
 
-// Type of operand elements in registers and of sums: float32.
-#define ELEMENT float
-#define ELEMENT_2 vec2
-#define ELEMENT_4 vec4
+#extension GL_EXT_control_flow_attributes : enable
 
 layout(local_size_x = LOCAL_SIZE) in;
 layout(push_constant) uniform Packing {
@@ -29,12 +29,6 @@ uint offset;  // first element of this matrix of the batch
 layout(binding = 1, std430) writeonly buffer Panels { vec4 panels[]; };
 uint first_panel;  // first vector of this matrix's panels
 
-// The same functions for elements and for vectors of two and four, so that kernels are written once
-// for every vector width.
-ELEMENT component(ELEMENT x, uint i) { return x; }
-ELEMENT component(ELEMENT_2 x, uint i) { return x[i]; }
-ELEMENT component(ELEMENT_4 x, uint i) { return x[i]; }
-
 // x with zeros behind its first count components. It selects, since a multiplication by zero would
 // keep NaN and infinity.
 ELEMENT keep_first(ELEMENT x, uint count) { return count > 0 ? x : ELEMENT(0); }
@@ -45,13 +39,8 @@ ELEMENT_4 keep_first(ELEMENT_4 x, uint count) {
   return mix(ELEMENT_4(0), x, lessThan(uvec4(0, 1, 2, 3), uvec4(count)));
 }
 
-// No conversion: operands are not 16-bit floats.
-
-// Reads four elements of a buffer of four-element texels from address on, with zeros from count on.
-// Rows may begin at any address: a misaligned run is taken from two texels. A texel without any of
-// the count elements is not fetched.
-
-// Four float32 or float16 elements of the stored operand.
+// Out of a buffer of texels of four elements. Rows may begin at any address: a misaligned run is taken
+// from two texels. A texel without any of the count elements is not fetched.
 layout(binding = 0) uniform samplerBuffer stored;
 vec4 stored_texel(uint i) { return texelFetch(stored, int(i)); }
 
@@ -68,8 +57,8 @@ vec4 read_four(uint address, uint count) {
   return keep_first(x, count);
 }
 
-// The operand is stored rows x depth, so vectors run along depth. Column r of a block holds row
-// `row + r` of the operand.
+// read_block() reads a block of 4 x 4 elements, whose column r holds row `row + r` of the operand.
+// The operand is stored rows x depth, so vectors run along depth.
 uint contiguous_extent(uint padded_rows, uint padded_depth) { return padded_depth; }
 uint strided_extent(uint padded_rows, uint padded_depth) { return padded_rows; }
 uvec2 position(uint x, uint y) { return uvec2(y, x); }

@@ -5,29 +5,31 @@
 #define TILE_M 64
 #define TILE_N 32
 #define TILE_K 16
-#define STAGES 2
-#define SHARED_PAD 4
 #define REG_M 4
 #define REG_N 4
-#define UNROLL_K 8
 #define VECTOR_WIDTH_A 4
-#define VECTOR_A vec4
 #define VECTOR_WIDTH_B 4
-#define VECTOR_B vec4
-#define VECTOR_WIDTH_C 4
-#define VECTOR_C vec4
-#define RESULT_C vec4
-// A workgroup copies tiles of A and B into shared memory, and an invocation multiplies them into
-// REG_M x REG_N sums. Its rows are groups of four that lie VECTOR_STRIDE_M * 4 rows apart, its
-// columns groups of four that lie VECTOR_STRIDE_N * 4 columns apart: neighbouring invocations then
-// read neighbouring vectors of shared memory, without bank conflicts, and write neighbouring
-// vectors of C.
-#extension GL_EXT_control_flow_attributes : enable
-
-// Type of operand elements in registers and of sums: float32.
+#define STAGES 2
+#define SHARED_PAD 4
+#define UNROLL_K 8
 #define ELEMENT float
 #define ELEMENT_2 vec2
 #define ELEMENT_4 vec4
+#define VECTOR_A vec4
+#define STORED_A vec4
+#define VECTOR_B vec4
+#define STORED_B vec4
+#define VECTOR_WIDTH_C 4
+#define RESULT_C vec4
+#define RESULT float
+#define ATOMIC_SPLIT_K 0
+// A workgroup copies tiles of A and B into shared memory, and an invocation multiplies them into
+// REG_M x REG_N sums. The rows of an invocation are groups of four that lie VECTOR_STRIDE_M * 4 rows
+// apart, its columns groups of four that lie VECTOR_STRIDE_N * 4 columns apart: neighbouring
+// invocations then read neighbouring vectors of shared memory, without bank conflicts, and write
+// neighbouring vectors of C.
+
+#extension GL_EXT_control_flow_attributes : enable
 
 layout(local_size_x = (TILE_M / REG_M) * (TILE_N / REG_N)) in;
 
@@ -37,11 +39,10 @@ const uint LOCAL_SIZE = LANES_M * LANES_N;
 
 ELEMENT_4 sums[REG_M][REG_N / 4];
 
+// Positions of invocations are x along n and y along m, in vectors. VECTOR_STRIDE_* is the distance of
+// two vectors of one invocation.
 // Invocations lie in the tile in blocks of 8 x 4: the 32 of a block read 4 vectors of A and 8 of B
-// a step from shared memory, where 32 in one row would read 1 and 32. Positions are x along n and y
-// along m, in vectors.
-
-// Distance of two vectors of one invocation along m and along n, in vectors.
+// a step from shared memory, where 32 in one row would read 1 and 32: equal addresses are one access.
 const uint VECTOR_STRIDE_M = LANES_M, VECTOR_STRIDE_N = LANES_N;
 uvec2 lane_in_tile() {
   const uint in_block = gl_LocalInvocationIndex % 32, block = gl_LocalInvocationIndex / 32;
@@ -53,9 +54,7 @@ uvec2 lane_in_tile() {
 uint row_offset(uint i) { return i / 4 * (VECTOR_STRIDE_M * 4) + i % 4; }
 uint column_offset(uint j) { return j * (VECTOR_STRIDE_N * 4); }
 
-// C := alpha * op(A) * op(B) + beta * C, row-major: op(A) is m x k, op(B) is k x n, C is m x n.
-// Byte for byte GemmPushConstants of generator/emit.h; leading dimensions, strides and offsets are
-// in elements.
+// Byte for byte GemmPushConstants of generator/emit.h.
 layout(push_constant) uniform Problem {
   uint m, n, depth, lda, ldb, ldc;  // depth: the problem's k
   float alpha, beta;
@@ -64,22 +63,13 @@ layout(push_constant) uniform Problem {
   uint stride_c;                // of C: from a z of the grid to the next
   uint step_a, step_b;          // distance from a step of k to the next
   uint batch, split_depth;      // matrices in the batch; steps of k in one split
-
-  // No epilogue, and no push constants for one.
 };
 
-// No epilogue: C := alpha * AB + beta * C, where old is beta * C already.
-#define FINISH(T) T finish(T sum, T old, uint row, uint column) { return alpha * sum + old; }
-FINISH(float)
-FINISH(vec2)
-FINISH(vec4)
+// C := alpha * AB + beta * C.
+float finish(float sum, float old, uint row, uint column) { return alpha * sum + old; }
+vec2 finish(vec2 sum, vec2 old, uint row, uint column) { return alpha * sum + old; }
+vec4 finish(vec4 sum, vec4 old, uint row, uint column) { return alpha * sum + old; }
 void begin_epilogue(uint batch_index) {}
-
-// No conversion: operands are not 16-bit floats.
-
-#ifndef ATOMIC_SPLIT_K
-#define ATOMIC_SPLIT_K 0
-#endif
 
 // What this workgroup computes: its number of steps of k, and the offsets of its operands.
 uint k, offset_a, offset_b, offset_c;
@@ -95,8 +85,6 @@ void begin_gemm(uint z) {
   begin_epilogue(batch_index);
 }
 
-// The same functions for elements and for vectors of two and four, so that kernels are written once
-// for every vector width.
 ELEMENT component(ELEMENT x, uint i) { return x; }
 ELEMENT component(ELEMENT_2 x, uint i) { return x[i]; }
 ELEMENT component(ELEMENT_4 x, uint i) { return x[i]; }
@@ -111,32 +99,22 @@ ELEMENT_4 keep_first(ELEMENT_4 x, uint count) {
   return mix(ELEMENT_4(0), x, lessThan(uvec4(0, 1, 2, 3), uvec4(count)));
 }
 
-// Edge masked: tiles may extend beyond m, n and k. For a row of A or a column of B beyond the edge
-// the last one is read instead: it contributes only to elements of C that are never stored, so its
-// address must be valid but its value does not matter. For steps beyond k, addresses are clamped
-// and values are set to zero.
+// Tiles may extend beyond m, n and k. For a row of A or a column of B beyond the edge the last one is
+// read instead: it contributes only to elements of C that are never stored, so its address must be
+// valid but its value does not matter. For steps beyond k, addresses are clamped and values are set
+// to zero.
 uint clamp_index(uint index, uint last) { return min(index, last); }
 uint steps_left(uint k0) { return k - min(k0, k); }
 bool columns_inside(uvec2 tile) { return (tile.x + 1) * TILE_N <= n; }
 
-// Raster row: workgroups and invocations are numbered along n first. Positions are x along n and y
-// along m.
+// Along n first.
 uvec2 tile_position() { return gl_WorkGroupID.xy; }
-uvec2 lane_position() {
-  return uvec2(gl_LocalInvocationID.x % LANES_N, gl_LocalInvocationID.x / LANES_N);
-}
 
-// A in a storage buffer of vectors.
-#ifndef STORED_A
-#define STORED_A VECTOR_A
-#endif
+// A storage buffer of vectors.
 layout(binding = 0, std430) readonly buffer OperandA { STORED_A a[]; };
 VECTOR_A fetch_a(uint vector_index) { return VECTOR_A(a[vector_index]); }
 
-// B in a storage buffer of vectors.
-#ifndef STORED_B
-#define STORED_B VECTOR_B
-#endif
+// A storage buffer of vectors.
 layout(binding = 1, std430) readonly buffer OperandB { STORED_B b[]; };
 VECTOR_B fetch_b(uint vector_index) { return VECTOR_B(b[vector_index]); }
 
@@ -180,7 +158,7 @@ uvec2 load_position(uint l, uint run, uint lines) {
   return uvec2(v % run + v / all_lines * run, v / run % lines);
 }
 
-// A is stored k x m: vectors run along m, as they do in shared memory. Addresses count vectors.
+// Vectors run along m, as they do in shared memory.
 const uint A_VECTORS = TILE_M / VECTOR_WIDTH_A;  // in a step of the tile
 const uint A_LOADS = TILE_K * A_VECTORS / LOCAL_SIZE;
 VECTOR_A a_next[A_LOADS];
@@ -218,9 +196,8 @@ void put_tile_a(uint stage) {
     put_a(a_slot[l] + stage, a_part[l], a_next[l]);
 }
 
-// B is stored n x k: vectors run along k and are transposed as they are written to shared memory.
-// Addresses count vectors.
-const uint B_VECTORS = TILE_K / VECTOR_WIDTH_B;  // in a column of the tile
+// Vectors run along k and are transposed as they are written to shared memory.
+const uint B_VECTORS = TILE_K / VECTOR_WIDTH_B;  // in a row of the tile
 // Vectors of a line that neighbouring invocations load: with two, the transposing stores of 32
 // invocations go to 32 banks (tests/generator/bank_conflicts_test.cpp).
 const uint B_RUN = VECTOR_WIDTH_B == 4 && B_VECTORS % 2 == 0 ? 2 : B_VECTORS;
@@ -258,7 +235,6 @@ void put_tile_b(uint stage) {
       put_b(b_slot[l] + stage + w * B_STEP, b_part[l], component(b_next[l], w));
 }
 
-// Multiplies an element of A with elements of B.
 ELEMENT product(ELEMENT x, ELEMENT y) { return x * y; }
 ELEMENT_2 product(ELEMENT x, ELEMENT_2 y) { return x * y; }
 ELEMENT_4 product(ELEMENT x, ELEMENT_4 y) { return x * y; }
@@ -280,9 +256,8 @@ void multiply_tile(uint a_stage, uint b_stage) {
     }
 }
 
-// Loop over k with two tiles in shared memory: the next tile is fetched into registers before the
-// present one is multiplied, which takes one barrier a tile. The last tile, which may extend beyond
-// k, comes first: its masks and addresses are outside of the loop, which handles whole tiles only.
+// The last tile, which may extend beyond k, comes first: its masks and addresses are outside of the
+// loop, which handles whole tiles only.
 void run_k_loop(uint row, uint column) {
   if (k == 0) return;
   begin_tile_a(row);
@@ -292,6 +267,8 @@ void run_k_loop(uint row, uint column) {
   fetch_last_b(last);
   put_tile_a(0);
   put_tile_b(0);
+  // Two tiles in shared memory: the next one is fetched into registers before the present one is
+  // multiplied, which takes one barrier a tile.
   barrier();
   uint a_stage = 0, b_stage = 0;
   for (uint k0 = 0; k0 < last; k0 += TILE_K) {
@@ -307,20 +284,11 @@ void run_k_loop(uint row, uint column) {
   multiply_tile(a_stage, b_stage);
 }
 
-// Stores an invocation's sums to C (families register, tiled, broadcast, vector).
-
-// Stores one vector of sums to C: as a whole where ldc, the offset and n allow it, else element by
-// element.
-
-// C in float32, as elements and as vectors. Indices count elements.
-#ifndef C_BINDING
 #define C_BINDING 2
-#endif
-#define RESULT float
-layout(binding = C_BINDING, std430) buffer OperandC { float c[]; };
+layout(binding = C_BINDING, std430) buffer OperandC { RESULT c[]; };
 layout(binding = C_BINDING, std430) buffer OperandCVectors { RESULT_C c_vectors[]; };
-float load_c(uint i) { return c[i]; }
-void store_c(uint i, float x) { c[i] = x; }
+RESULT load_c(uint i) { return c[i]; }
+void store_c(uint i, RESULT x) { c[i] = x; }
 RESULT_C load_c_vector(uint i) { return c_vectors[i / VECTOR_WIDTH_C]; }
 void store_c_vector(uint i, RESULT_C x) { c_vectors[i / VECTOR_WIDTH_C] = x; }
 
@@ -329,11 +297,7 @@ void store_elements(uint c_index, uint columns, RESULT_C sum, uint row, uint col
     if (w < columns) {
       RESULT old = RESULT(0);
       if (beta != 0.0) old = RESULT(beta) * load_c(c_index + w);  // at beta 0 C may hold NaN
-#if VECTOR_WIDTH_C == 1
-      store_c(c_index, finish(sum, old, row, column));
-#else
       store_c(c_index + w, finish(sum[w], old, row, column + w));
-#endif
     }
 }
 

@@ -6,27 +6,30 @@
 #define TILE_M 4
 #define TILE_N 16
 #define TILE_K 32
-#define K_FASTEST 0
 #define REG_M 4
 #define REG_N 2
-#define UNROLL_K 4
-#define TAIL_K 4
 #define VECTOR_WIDTH_A 4
-#define VECTOR_A vec4
 #define VECTOR_WIDTH_B 1
-#define VECTOR_B float
-#define VECTOR_WIDTH_C 1
-#define VECTOR_C float
-#define RESULT_C float
-// For a C of few rows or few columns, where memory bandwidth is the limit. LANES_K invocations
-// share one block of REG_M x REG_N elements of C: each takes every LANES_K-th group of UNROLL_K
-// steps of k, and their partial sums are added at the end in a fixed order.
-#extension GL_EXT_control_flow_attributes : enable
-
-// Type of operand elements in registers and of sums: float32.
+#define UNROLL_K 4
 #define ELEMENT float
 #define ELEMENT_2 vec2
 #define ELEMENT_4 vec4
+#define VECTOR_A vec4
+#define STORED_A vec4
+#define VECTOR_B float
+#define STORED_B float
+#define VECTOR_WIDTH_C 1
+#define VECTOR_C float
+#define RESULT_C float
+#define RESULT float
+#define ATOMIC_SPLIT_K 0
+#define TAIL_K 4
+#define K_FASTEST 0
+// For a C of few rows or few columns, where memory bandwidth is the limit. LANES_K invocations
+// share one block of REG_M x REG_N elements of C: each takes every LANES_K-th group of UNROLL_K
+// steps of k, and their partial sums are added at the end in a fixed order.
+
+#extension GL_EXT_control_flow_attributes : enable
 
 layout(local_size_x = (TILE_K / UNROLL_K) * (TILE_M / REG_M) * (TILE_N / REG_N)) in;
 
@@ -44,9 +47,7 @@ uint first_step;  // its first step of k
 uint row_offset(uint i) { return i; }
 uint column_offset(uint j) { return j * LANES_N * VECTOR_WIDTH_C; }
 
-// C := alpha * op(A) * op(B) + beta * C, row-major: op(A) is m x k, op(B) is k x n, C is m x n.
-// Byte for byte GemmPushConstants of generator/emit.h; leading dimensions, strides and offsets are
-// in elements.
+// Byte for byte GemmPushConstants of generator/emit.h.
 layout(push_constant) uniform Problem {
   uint m, n, depth, lda, ldb, ldc;  // depth: the problem's k
   float alpha, beta;
@@ -55,22 +56,13 @@ layout(push_constant) uniform Problem {
   uint stride_c;                // of C: from a z of the grid to the next
   uint step_a, step_b;          // distance from a step of k to the next
   uint batch, split_depth;      // matrices in the batch; steps of k in one split
-
-  // No epilogue, and no push constants for one.
 };
 
-// No epilogue: C := alpha * AB + beta * C, where old is beta * C already.
-#define FINISH(T) T finish(T sum, T old, uint row, uint column) { return alpha * sum + old; }
-FINISH(float)
-FINISH(vec2)
-FINISH(vec4)
+// C := alpha * AB + beta * C.
+float finish(float sum, float old, uint row, uint column) { return alpha * sum + old; }
+vec2 finish(vec2 sum, vec2 old, uint row, uint column) { return alpha * sum + old; }
+vec4 finish(vec4 sum, vec4 old, uint row, uint column) { return alpha * sum + old; }
 void begin_epilogue(uint batch_index) {}
-
-// No conversion: operands are not 16-bit floats.
-
-#ifndef ATOMIC_SPLIT_K
-#define ATOMIC_SPLIT_K 0
-#endif
 
 // What this workgroup computes: its number of steps of k, and the offsets of its operands.
 uint k, offset_a, offset_b, offset_c;
@@ -86,8 +78,6 @@ void begin_gemm(uint z) {
   begin_epilogue(batch_index);
 }
 
-// The same functions for elements and for vectors of two and four, so that kernels are written once
-// for every vector width.
 ELEMENT component(ELEMENT x, uint i) { return x; }
 ELEMENT component(ELEMENT_2 x, uint i) { return x[i]; }
 ELEMENT component(ELEMENT_4 x, uint i) { return x[i]; }
@@ -102,36 +92,26 @@ ELEMENT_4 keep_first(ELEMENT_4 x, uint count) {
   return mix(ELEMENT_4(0), x, lessThan(uvec4(0, 1, 2, 3), uvec4(count)));
 }
 
-// Edge masked: tiles may extend beyond m, n and k. For a row of A or a column of B beyond the edge
-// the last one is read instead: it contributes only to elements of C that are never stored, so its
-// address must be valid but its value does not matter. For steps beyond k, addresses are clamped
-// and values are set to zero.
+// Tiles may extend beyond m, n and k. For a row of A or a column of B beyond the edge the last one is
+// read instead: it contributes only to elements of C that are never stored, so its address must be
+// valid but its value does not matter. For steps beyond k, addresses are clamped and values are set
+// to zero.
 uint clamp_index(uint index, uint last) { return min(index, last); }
 uint steps_left(uint k0) { return k - min(k0, k); }
 bool columns_inside(uvec2 tile) { return (tile.x + 1) * TILE_N <= n; }
 
-// Raster row: workgroups and invocations are numbered along n first. Positions are x along n and y
-// along m.
+// Along n first.
 uvec2 tile_position() { return gl_WorkGroupID.xy; }
-uvec2 lane_position() {
-  return uvec2(gl_LocalInvocationID.x % LANES_N, gl_LocalInvocationID.x / LANES_N);
-}
 
-// A in a storage buffer of vectors.
-#ifndef STORED_A
-#define STORED_A VECTOR_A
-#endif
+// A storage buffer of vectors.
 layout(binding = 0, std430) readonly buffer OperandA { STORED_A a[]; };
 VECTOR_A fetch_a(uint vector_index) { return VECTOR_A(a[vector_index]); }
 
-// B in a storage buffer of vectors.
-#ifndef STORED_B
-#define STORED_B VECTOR_B
-#endif
+// A storage buffer of vectors.
 layout(binding = 1, std430) readonly buffer OperandB { STORED_B b[]; };
 VECTOR_B fetch_b(uint vector_index) { return VECTOR_B(b[vector_index]); }
 
-// A is stored m x k: a vector holds steps of k of one row. Addresses count vectors.
+// A vector holds steps of k of one row.
 uint a_row[REG_M];  // address of each row at first_step
 VECTOR_A a_fragment[REG_M][UNROLL_K / VECTOR_WIDTH_A];
 
@@ -146,7 +126,7 @@ void load_a(uint k0) {
       a_fragment[i][v] = fetch_a(a_row[i] + k0 / VECTOR_WIDTH_A + v);
 }
 
-// TAIL_K steps from k0 on; steps beyond k are zero.
+// Steps beyond k are zero.
 void load_a_tail(uint k0) {
   const uint first = first_step / VECTOR_WIDTH_A;
   [[unroll]] for (uint v = 0; v < TAIL_K / VECTOR_WIDTH_A; ++v) {
@@ -162,8 +142,7 @@ ELEMENT a_at(uint i, uint u) {
   return component(a_fragment[i][u / VECTOR_WIDTH_A], u % VECTOR_WIDTH_A);
 }
 
-// B is stored k x n: a vector holds neighbouring columns at one step of k, like a vector of C.
-// Addresses count vectors.
+// A vector holds neighbouring columns at one step of k, like a vector of C.
 uint b_column[REG_N / VECTOR_WIDTH_B];  // address of each vector of columns at first_step
 uint b_stride, b_trip, b_walked;  // distance of steps and of trips; of the next trip from first_step
 VECTOR_B b_fragment[UNROLL_K][REG_N / VECTOR_WIDTH_B];
@@ -187,7 +166,7 @@ void load_b(uint k0) {
   b_walked = LANES_K == 1 ? walked : b_walked + b_trip;
 }
 
-// TAIL_K steps from k0 on; steps beyond k are zero.
+// Steps beyond k are zero.
 void load_b_tail(uint k0) {
   [[unroll]] for (uint u = 0; u < TAIL_K; ++u) {
     const uint step = first_step + k0 + u, walked = (min(step, k - 1) - first_step) * b_stride;
@@ -199,13 +178,11 @@ void load_b_tail(uint k0) {
 
 VECTOR_C b_at(uint u, uint j) { return b_fragment[u][j]; }
 
-// Multiplies where every invocation holds its own fragments of A and B.
-
-// Multiplies an element of A with elements of B.
 ELEMENT product(ELEMENT x, ELEMENT y) { return x * y; }
 ELEMENT_2 product(ELEMENT x, ELEMENT_2 y) { return x * y; }
 ELEMENT_4 product(ELEMENT x, ELEMENT_4 y) { return x * y; }
 
+// Every invocation reads A and B by itself.
 void multiply(uint steps) {
   [[unroll]] for (uint i = 0; i < REG_M; ++i)
     [[unroll]] for (uint u = 0; u < steps; ++u) {
@@ -215,9 +192,9 @@ void multiply(uint steps) {
     }
 }
 
-// Loop over k in which LANES_K invocations alternate every UNROLL_K steps. All of them make the same
-// number of whole trips, so that the loop is uniform; what is left of k is less than one trip, in
-// which each invocation masks its own steps, TAIL_K (the longest vector along k) at a time.
+// The loop over k. LANES_K invocations alternate every UNROLL_K steps. All of them make the same number of
+// whole trips, so that the loop is uniform; what is left of k is less than one trip, in which each invocation
+// masks its own steps, TAIL_K (the longest vector along k) at a time.
 void run_k_loop() {
   uint k0 = 0;
   for (; k0 + TILE_K <= k; k0 += TILE_K) {
@@ -232,9 +209,8 @@ void run_k_loop() {
   }
 }
 
-// Adds the sums of the LANES_K invocations that share a block of C into those of lane 0, by a fixed
-// tree, so that results repeat bit by bit. It handles one row of sums at a time to need little
-// shared memory.
+// Adds the sums of the LANES_K invocations that share a block of C into those of lane 0, by a fixed tree, so
+// that results repeat bit by bit. It handles one row of sums at a time to need little shared memory.
 shared VECTOR_C partial_sums[REG_N / VECTOR_WIDTH_C][LOCAL_SIZE];
 
 void add_lanes() {
@@ -254,20 +230,11 @@ void add_lanes() {
   }
 }
 
-// Stores an invocation's sums to C (families register, tiled, broadcast, vector).
-
-// Stores one vector of sums to C: as a whole where ldc, the offset and n allow it, else element by
-// element.
-
-// C in float32, as elements and as vectors. Indices count elements.
-#ifndef C_BINDING
 #define C_BINDING 2
-#endif
-#define RESULT float
-layout(binding = C_BINDING, std430) buffer OperandC { float c[]; };
+layout(binding = C_BINDING, std430) buffer OperandC { RESULT c[]; };
 layout(binding = C_BINDING, std430) buffer OperandCVectors { RESULT_C c_vectors[]; };
-float load_c(uint i) { return c[i]; }
-void store_c(uint i, float x) { c[i] = x; }
+RESULT load_c(uint i) { return c[i]; }
+void store_c(uint i, RESULT x) { c[i] = x; }
 RESULT_C load_c_vector(uint i) { return c_vectors[i / VECTOR_WIDTH_C]; }
 void store_c_vector(uint i, RESULT_C x) { c_vectors[i / VECTOR_WIDTH_C] = x; }
 
@@ -276,11 +243,7 @@ void store_elements(uint c_index, uint columns, RESULT_C sum, uint row, uint col
     if (w < columns) {
       RESULT old = RESULT(0);
       if (beta != 0.0) old = RESULT(beta) * load_c(c_index + w);  // at beta 0 C may hold NaN
-#if VECTOR_WIDTH_C == 1
       store_c(c_index, finish(sum, old, row, column));
-#else
-      store_c(c_index + w, finish(sum[w], old, row, column + w));
-#endif
     }
 }
 

@@ -1,0 +1,54 @@
+//: From a sum to an element of C: finish(), where old is beta * C already.
+#if EPILOGUE
+// The epilogue that is fused into the kernel; core/epilogue.h defines it. Its vectors (scales and
+// bias) lie in one buffer at EPILOGUE_BINDING, the residual in the next binding.
+layout(binding = EPILOGUE_BINDING, std430) readonly buffer Vectors { float vectors[]; };
+layout(binding = EPILOGUE_BINDING + 1, std430) readonly buffer Residual { float residual[]; };
+
+uint offset_residual;
+void begin_epilogue(uint batch_index) { offset_residual = base_residual + batch_index * stride_residual; }
+
+#include "epilogue/activate.glsl"
+
+float finish(float sum, float old, uint row, uint column) {
+  float y = alpha * sum;
+#if ROW_SCALE
+  y *= vectors[offset_row_scale + row];
+#endif
+#if COLUMN_SCALE
+  y *= vectors[offset_column_scale + column];
+#endif
+  y += old;
+#if BIAS_ROW
+  y += vectors[offset_bias + row];
+#elif BIAS_COLUMN
+  y += vectors[offset_bias + column];
+#endif
+  y = activate(y);
+#if RESIDUAL
+  y += residual[offset_residual + row * ld_residual + column];
+#endif
+#if CLAMP
+  if (!is_nan(y)) y = y < clamp_low ? clamp_low : y > clamp_high ? clamp_high : y;
+#endif
+  return y;
+}
+vec2 finish(vec2 sum, vec2 old, uint row, uint column) {
+  return vec2(finish(sum.x, old.x, row, column), finish(sum.y, old.y, row, column + 1));
+}
+vec4 finish(vec4 sum, vec4 old, uint row, uint column) {
+  return vec4(finish(sum.xy, old.xy, row, column), finish(sum.zw, old.zw, row, column + 2));
+}
+#elif TYPE_C == I32
+// Integer C: C := AB + beta * C.
+int finish(int sum, int old, uint row, uint column) { return sum + old; }
+ivec2 finish(ivec2 sum, ivec2 old, uint row, uint column) { return sum + old; }
+ivec4 finish(ivec4 sum, ivec4 old, uint row, uint column) { return sum + old; }
+void begin_epilogue(uint batch_index) {}
+#else
+// C := alpha * AB + beta * C.
+float finish(float sum, float old, uint row, uint column) { return alpha * sum + old; }
+vec2 finish(vec2 sum, vec2 old, uint row, uint column) { return alpha * sum + old; }
+vec4 finish(vec4 sum, vec4 old, uint row, uint column) { return alpha * sum + old; }
+void begin_epilogue(uint batch_index) {}
+#endif

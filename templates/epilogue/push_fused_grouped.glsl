@@ -1,6 +1,0 @@
-  // Byte for byte EpiloguePushConstants of generator/emit.h; offsets are in elements, those of the
-  // first row and the first expert. stride_residual is the distance from a row of the residual to the
-  // next.
-  uint first_row_scale, first_column_scale, first_bias;
-  uint base_residual, ld_residual, stride_residual;
-  float clamp_low, clamp_high;

@@ -1,1 +1,0 @@
-  // No epilogue, and no push constants for one.

@@ -1,1 +1,0 @@
-    FROM_4_LANES(0) FROM_4_LANES(4)

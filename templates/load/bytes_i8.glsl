@@ -1,2 +1,0 @@
-// A word of four signed 8-bit integers: bitfieldExtract extends the sign.
-#define BYTE_WORD int

@@ -1,1 +1,0 @@
-// No conversion: operands are not 16-bit floats.

@@ -1,3 +1,0 @@
-// C in float32 for WebGPU.
-#define RESULT float
-#include "web/c_32.glsl"

@@ -1,3 +1,0 @@
-// C in int32 for WebGPU.
-#define RESULT int
-#include "web/c_32.glsl"
