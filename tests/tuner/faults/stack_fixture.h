@@ -30,12 +30,16 @@ class TuneStacks : public TuneFaults {
   /// holds must be sound behind it, and the next run must go on. So on with the other stacks, or
   /// with one in `one_in` of them, until processes meet no further one.
   void try_each(std::uint32_t one_in, const std::function<int()>& body) {
-    stacks_ = std::make_unique<CallStacks>(every_point() ? 1 : one_in);
     // Workers that stay behind become children of this process.
     ASSERT_EQ(::prctl(PR_SET_CHILD_SUBREAPER, 1), 0);
-    // Which stacks a run has depends on the times of its threads.
-    for (int quiet = 0; quiet < (every_point() ? kQuietRuns : 1) && !HasFailure();)
-      quiet = try_next(body) ? 0 : quiet + 1;
+    // The addresses of a process decide its sample, which may be empty: then a larger one is taken.
+    for (std::uint32_t share = every_point() ? 1 : one_in; share > 0; share /= 4) {
+      stacks_ = std::make_unique<CallStacks>(share);
+      // Which stacks a run has depends on the times of its threads.
+      for (int quiet = 0; quiet < (every_point() ? kQuietRuns : 1) && !HasFailure();)
+        quiet = try_next(body) ? 0 : quiet + 1;
+      if (stacks_->tried() > 0 || HasFailure()) break;
+    }
     std::printf("%zu call stacks tried, %s: %d ended the run with an error, %d did not\n",
                 stacks_->tried(), every_point() ? "none skipped" : "a sample", ends_[kRefused],
                 ends_[0]);
