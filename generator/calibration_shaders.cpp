@@ -1,7 +1,5 @@
 #include "generator/calibration_shaders.h"
 
-#include <fmt/format.h>
-
 #include <array>
 #include <initializer_list>
 #include <string>
@@ -44,9 +42,7 @@ Shader emit_stream(Stream kernel, LoadPath load_path, int local_size) {
   const bool texel = load_path == LoadPath::kTexel;
   const BindingKind source = texel ? BindingKind::kTexelRgba32 : kBuffer;
   Defines defines = numbers({{"LOCAL_SIZE", local_size}, {"TEXEL", texel ? 1 : 0}});
-  constexpr std::array<std::string_view, kStreams.size()> kStreamWords = {"COPY", "SCALE", "ADD",
-                                                                          "TRIAD"};
-  set_define(defines, "STREAM", kStreamWords[static_cast<std::size_t>(kernel)]);
+  set_define(defines, "STREAM", in_capitals(name(kernel)));
   return calibration_shader("calibrate/stream.comp", defines, {source, source, kBuffer},
                             sizeof(StreamPushConstants));
 }

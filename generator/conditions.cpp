@@ -2,17 +2,14 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <charconv>
 #include <cstddef>
 
 #include "core/error.h"
+#include "generator/names.h"
 
 namespace rooftile {
 namespace {
-
-bool begins_name(char c) { return std::isalpha(static_cast<unsigned char>(c)) || c == '_'; }
-bool continues_name(char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; }
 
 struct Binary {
   std::string_view sign;
@@ -66,7 +63,7 @@ class Parser {
   std::string_view take_name() {
     blanks();
     const std::size_t begin = at_;
-    while (at_ < text_.size() && continues_name(text_[at_])) ++at_;
+    while (at_ < text_.size() && is_of_name(text_[at_])) ++at_;
     return text_.substr(begin, at_ - begin);
   }
 
@@ -119,7 +116,7 @@ class Parser {
       return value;
     }
     blanks();
-    if (at_ < text_.size() && begins_name(text_[at_])) return named(counts);
+    if (at_ < text_.size() && is_of_name(text_[at_]) && !is_digit(text_[at_])) return named(counts);
     return number();
   }
 
@@ -149,7 +146,7 @@ class Parser {
 
   std::string_view text_;
   const ValueOf& value_of_;
-  int depth_;  // of names that stand for names
+  int depth_;  // how many names led to this text, one standing for the next
   std::size_t at_ = 0;
 };
 

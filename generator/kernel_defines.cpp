@@ -53,7 +53,7 @@ void define_vectors_of_c(Defines& defines, const Variant& v, const Signature& s)
   set_define(defines, "RESULT_C", vector_type(result, width));
 }
 
-/// What only kernels of matrix units have.
+/// Those of matrix kernels alone.
 void define_units(Defines& defines, const Variant& v, const Signature& s) {
   define_matrix(defines, {v.matrix_m, v.matrix_n, v.matrix_k, s.types.a, sum_type(s.types)});
   set_define(defines, "FRAGMENT_STORES",

@@ -1,5 +1,5 @@
-// What a variant and a signature mean for the text of their kernel, as the names and values that
-// templates/ asks for.
+// The defines of kernels: values of the names in the conditions and the code of templates/, from a
+// variant and a signature.
 #pragma once
 
 #include <cstddef>
@@ -31,7 +31,7 @@ void define_weights(Defines& defines, const Types& t, bool reads, int width, int
 /// type that no matrix unit supports.
 void define_matrix(Defines& defines, const MatrixShape& shape);
 
-/// All of a GEMM kernel: each parameter of the variant in upper case, with its value, and what
+/// All of a GEMM kernel: each parameter of the variant in capitals, with its value, and what
 /// follows from them. s is that of the kernel itself (gemm_signature). Defines that the template
 /// does not use are left out of the text.
 Defines gemm_defines(const Variant& v, const Signature& s, Dialect dialect);

@@ -7,6 +7,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include "generator/names.h"
 #include "generator/template_text.h"
 
 namespace rooftile {
@@ -22,11 +23,6 @@ constexpr std::array<std::array<std::string_view, 3>, 6> kOperandNames = {{
     {"$0", "0", "1"},
 }};
 
-constexpr bool is_digit(char c) { return c >= '0' && c <= '9'; }
-constexpr bool is_of_name(char c) {
-  return (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || is_digit(c) || c == '_';
-}
-
 template <typename Visit>  // visit(name, what stands behind it)
 void for_each_name(std::string_view code, Visit visit) {
   for (std::size_t at = 0; at < code.size();) {
@@ -38,7 +34,7 @@ void for_each_name(std::string_view code, Visit visit) {
   }
 }
 
-/// What stands behind spirv_instruction(...), or all of the code.
+/// The code without a spirv_instruction(...) at its beginning.
 std::string_view without_instruction(std::string_view code) {
   if (!code.starts_with("spirv_instruction(")) return code;
   int nesting = 0;
@@ -54,7 +50,7 @@ std::string_view called_name(std::string_view code) {
   const std::size_t bracket = code.find('(');
   if (bracket == std::string_view::npos) return {};
   const std::string_view front = code.substr(0, bracket);
-  if (front.find_first_of("=[") != std::string_view::npos) return {};  // of a variable
+  if (front.find_first_of("=[") != std::string_view::npos) return {};  // a variable
   std::size_t begin = bracket;
   while (begin > 0 && is_of_name(code[begin - 1])) --begin;
   return code.substr(begin, bracket - begin);
@@ -87,11 +83,7 @@ struct Template {
       for (const auto& names : kOperandNames)
         for (std::size_t at = 0; (at = text.find(names[0], at)) != std::string::npos;)
           text.replace(at, names[0].size(), names[static_cast<std::size_t>(operand)]);
-    for (std::string_view rest = text; !rest.empty();) {
-      const std::string_view line = rest.substr(0, rest.find('\n'));
-      rest.remove_prefix(std::min(rest.size(), line.size() + 1));
-      lines.push_back(taken_apart(line));
-    }
+    for_each_line(text, [&](std::string_view line) { lines.push_back(taken_apart(line)); });
   }
   Template(const Template&) = delete;
   Template& operator=(const Template&) = delete;

@@ -2,6 +2,7 @@
 // chooses among them, generator/used_lines.h leaves out what a kernel does not use.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -39,6 +40,16 @@ struct TemplateLine {
 
 /// The same number for the same name. Thread-safe.
 std::uint32_t name_number(std::string_view name);
+
+/// Calls visit(line) for each line of a text, without the end of the line.
+template <typename Visit>
+void for_each_line(std::string_view text, Visit visit) {
+  while (!text.empty()) {
+    const std::string_view line = text.substr(0, text.find('\n'));
+    text.remove_prefix(std::min(text.size(), line.size() + 1));
+    visit(line);
+  }
+}
 
 /// A line without its comment and trailing blanks.
 std::string_view without_comment(std::string_view line);

@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <deque>
 #include <optional>
 #include <unordered_map>
@@ -27,8 +26,9 @@ constexpr std::string_view kWords[] = {
     "COPY",      "SCALE",     "ADD",      "TRIAD",             // STREAM
 };
 
-/// Words have numbers from here on, which no number in a condition equals.
-constexpr std::int64_t kFirstWord = 1000;
+constexpr std::int64_t kFirstWord = 1000;  // above all numbers that conditions compare
+
+/// Each word with its number, from kFirstWord on.
 const std::unordered_map<std::string, std::string>& words() {
   static const std::unordered_map<std::string, std::string> numbers = [] {
     std::unordered_map<std::string, std::string> result;
@@ -171,12 +171,10 @@ std::string expand(std::string_view file, const std::vector<std::string>& commen
 
 std::string without_comments(std::string_view glsl) {
   std::string code;
-  while (!glsl.empty()) {
-    std::string_view line = glsl.substr(0, glsl.find('\n'));
-    glsl.remove_prefix(std::min(glsl.size(), line.size() + 1));
+  for_each_line(glsl, [&](std::string_view line) {
     line = without_comment(line);
     if (!line.empty()) code.append(line).push_back('\n');
-  }
+  });
   return code;
 }
 

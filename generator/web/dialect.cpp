@@ -2,11 +2,11 @@
 
 #include <fmt/format.h>
 
-#include <cctype>
 #include <string_view>
 #include <utility>
 
 #include "core/error.h"
+#include "generator/names.h"
 
 namespace rooftile {
 namespace {
@@ -35,14 +35,11 @@ constexpr std::string_view kStepsOfSplit =
 
 /// Replaces `word` where it is an identifier of its own.
 std::string with_word(std::string_view text, std::string_view word, std::string_view by) {
-  const auto is_part = [](char c) {
-    return std::isalnum(static_cast<unsigned char>(c)) || c == '_';
-  };
   std::string result;
   for (std::size_t at = 0; at < text.size();) {
-    const bool begins = text.substr(at).starts_with(word) && (at == 0 || !is_part(text[at - 1]));
+    const bool begins = text.substr(at).starts_with(word) && (at == 0 || !is_of_name(text[at - 1]));
     const std::size_t end = at + word.size();
-    if (begins && (end == text.size() || !is_part(text[end]))) {
+    if (begins && (end == text.size() || !is_of_name(text[end]))) {
       result += by;
       at = end;
     } else {
