@@ -89,9 +89,11 @@ void Calibrator::broadcasts() {
 }
 
 // Slope over the number of loads, which excludes the launch of the single invocation. Disturbances
-// make launches longer, so the shortest one counts.
+// make launches longer, so the shortest one counts, of several in each turn: a launch takes
+// microseconds, and with a disturbed one alone no latency would be left.
 void Calibrator::load_latency() {
   constexpr std::uint32_t kWords = 1024;
+  constexpr int kLaunchesOfTurn = 5;
   const Buffer& source = buffer(kWords * sizeof(float));
   const std::vector<BufferRange> bindings = {{&source}, {&buffer(sizeof(float))}};
   CommandList zero = device_.record(std::vector<Step>{ClearStep{{&source}}});
@@ -104,7 +106,8 @@ void Calibrator::load_latency() {
   sample("device.load.latency", "ns",
          [&none, &many, loads = 1.0 * trips * kChaseUnroll,
           launch_ns = std::numeric_limits<double>::infinity()]() mutable {
-           launch_ns = std::min(launch_ns, none.take().kernel_ns);
+           for (int launch = 0; launch < kLaunchesOfTurn; ++launch)
+             launch_ns = std::min(launch_ns, none.take().kernel_ns);
            const Reading whole = many.take();
            return Turn{std::max(0.0, (whole.kernel_ns - launch_ns) / loads), whole.busy_share};
          });

@@ -18,6 +18,12 @@ TEST(LongEnough, IsMillisecondsOnDevicesOfAnySpeed) {
   }
 }
 
+TEST(LongEnough, IsNotDecidedByOneDisturbedReading) {
+  int readings = 0;
+  const auto timed = [&](std::uint32_t trips) { return ++readings == 1 ? 1e7 : 1e3 * trips; };
+  EXPECT_GE(1e3 * long_enough({}, timed), 2e6);
+}
+
 TEST(LongEnough, IsAtMostWhatTheDeviceRunsOfLoops) {
   DeviceLimits limits;
   limits.max_loop_trips = 100;
