@@ -164,8 +164,7 @@ std::vector<KernelToInspect> kernels_of_space(const DeviceProfile& device,
                                               const ParameterSettings& settings, std::size_t most) {
   const Signature signature = signature_of(problem.problem());
   std::vector<KernelToInspect> kernels;
-  for (const Variant& v : kernels_with(settings, device.limits,
-                                       legality_for(device.limits, problem), device.name, most))
+  for (const Variant& v : kernels_with(settings, device, problem, most))
     kernels.push_back({v, signature});
   return kernels;
 }

@@ -9,6 +9,21 @@
 #include "generator/space.h"
 
 namespace rooftile {
+namespace {
+
+/// Legality for the problem where its sizes are given, else for its types, transposes and epilogue.
+Legality legality_for(const DeviceLimits& limits, const ProblemOptions& sizes) {
+  const int given = (sizes.m > 0) + (sizes.n > 0) + (sizes.k > 0);
+  if (given % 3 != 0) fail(ErrorCode::kInvalidArgument, "--m, --n and --k go together");
+  if (given == 0 && sizes.batch != 1)
+    fail(ErrorCode::kInvalidArgument, "--batch needs --m, --n and --k");
+  const Problem p = sizes.problem();
+  if (given == 0)
+    return [limits, s = signature_of(p)](const Variant& v) { return illegal_reason(v, limits, s); };
+  return [limits, p](const Variant& v) { return illegal_reason(v, limits, p, own_buffers(p)); };
+}
+
+}  // namespace
 
 void KernelOptions::add_to(CLI::App& command) {
   command
@@ -37,17 +52,6 @@ ParameterSettings KernelOptions::settings() const {
   return settings;
 }
 
-Legality legality_for(const DeviceLimits& limits, const ProblemOptions& sizes) {
-  const int given = (sizes.m > 0) + (sizes.n > 0) + (sizes.k > 0);
-  if (given % 3 != 0) fail(ErrorCode::kInvalidArgument, "--m, --n and --k go together");
-  if (given == 0 && sizes.batch != 1)
-    fail(ErrorCode::kInvalidArgument, "--batch needs --m, --n and --k");
-  const Problem p = sizes.problem();
-  if (given == 0)
-    return [limits, s = signature_of(p)](const Variant& v) { return illegal_reason(v, limits, s); };
-  return [limits, p](const Variant& v) { return illegal_reason(v, limits, p, own_buffers(p)); };
-}
-
 CompletedVariant chosen_kernel(const DeviceProfile& device, const ProblemOptions& problem,
                                const ParameterSettings& settings) {
   constexpr std::int64_t kLarge = 4096;
@@ -65,21 +69,23 @@ CompletedVariant chosen_kernel(const DeviceProfile& device, const ProblemOptions
                   legal_variants(device.limits), illegal);
 }
 
-std::vector<Variant> kernels_with(const ParameterSettings& settings, const DeviceLimits& limits,
-                                  const Legality& illegal, std::string_view where,
-                                  std::size_t most) {
+std::vector<Variant> kernels_with(const ParameterSettings& settings, const DeviceProfile& device,
+                                  const ProblemOptions& problem, std::size_t most) {
   with_settings({}, settings);  // Unknown names and values are a usage error, not an empty list.
+  const Legality illegal = legality_for(device.limits, problem);
+  const Signature signature = signature_of(problem.problem());
   std::vector<Variant> kernels;
-  for (const Variant& v : legal_variants(limits)) {
+  for (const Variant& v : legal_variants(device.limits)) {
     if (kernels.size() == most) break;
-    if (with_settings(v, settings) == v && !illegal(v)) kernels.push_back(v);
+    if (with_settings(v, settings) == v && !illegal(v) && !skip_reason(v, device, signature))
+      kernels.push_back(v);
   }
   if (kernels.empty())
     fail(
         ErrorCode::kUnsupported,
         "the search space has no such kernel that is legal on {}; without --list-space one that it "
         "does not have can be named",
-        where);
+        device.name);
   return kernels;
 }
 

@@ -23,9 +23,6 @@ struct KernelOptions {
   ParameterSettings settings() const;
 };
 
-/// Legality for the problem where its sizes are given, else for its types, transposes and epilogue.
-Legality legality_for(const DeviceLimits& limits, const ProblemOptions& sizes);
-
 /// The kernel with these settings: of their family, or else the one that an untuned device gets for
 /// the problem (generator/priors/default_kernel.h; a large one where no sizes are given). `reason`
 /// says why none with these settings is legal. Throws kInvalidArgument for unknown names and
@@ -33,11 +30,11 @@ Legality legality_for(const DeviceLimits& limits, const ProblemOptions& sizes);
 CompletedVariant chosen_kernel(const DeviceProfile& device, const ProblemOptions& problem,
                                const ParameterSettings& settings);
 
-/// The kernels of the search space that have these settings and are legal, in its order; at most
-/// `most`. Throws kInvalidArgument for unknown names and values, and kUnsupported where there is no
-/// such kernel; `where` names what they are to be legal on.
-std::vector<Variant> kernels_with(const ParameterSettings& settings, const DeviceLimits& limits,
-                                  const Legality& illegal, std::string_view where,
+/// The kernels with these settings among which a search for the problem chooses, in the order of
+/// the search space; at most `most`. Throws kInvalidArgument for unknown names and values, and
+/// kUnsupported where there is no such kernel.
+std::vector<Variant> kernels_with(const ParameterSettings& settings, const DeviceProfile& device,
+                                  const ProblemOptions& problem,
                                   std::size_t most = std::numeric_limits<std::size_t>::max());
 
 }  // namespace rooftile

@@ -2,12 +2,14 @@
 // by the legality rules. All functions are pure and safe to call from any thread.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "core/device_profile.h"
 #include "core/problem.h"
 #include "core/variant.h"
+#include "generator/signature.h"
 
 namespace rooftile {
 
@@ -30,6 +32,11 @@ struct FamilySpace {
 const std::vector<FamilySpace>& space_tables();
 /// All variants that are legal on a device, none twice. Equal limits give the same order.
 std::vector<Variant> legal_variants(const DeviceLimits& limits);
+/// Why a search on this device does not try a legal variant of its space, in words, or nothing: the
+/// same kernel with half of its shared_pad, which the space has as well, needs less shared memory
+/// and has fewer bank conflicts. Software devices have no banks.
+std::optional<std::string> skip_reason(const Variant& v, const DeviceProfile& device,
+                                       const Signature& s);
 /// Numbers of parts of k, beside those of the tables, with which this kernel's workgroups fill the
 /// device's compute units once, twice and four times. Empty where the tiles of C do, or k is short.
 std::vector<int> splits_for(const Variant& v, const Problem& p, double compute_units);

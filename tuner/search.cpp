@@ -81,6 +81,7 @@ void Search::collect_candidates() {
   };
   std::vector<Variant> space;
   for (Variant v : context_.space) {
+    if (skip_reason(v, context_.device, signature_)) continue;
     if (legal(v)) space.push_back(v);
     if (v.split_k != kSplitOfEveryTable) continue;
     for (const int split : splits_for(v, problem_, context_.rates.compute_units)) {

@@ -69,16 +69,16 @@ DeviceProfile target_of(const Globals& globals, const EmitArguments& arguments) 
 }
 
 int list_space(const DeviceProfile& target, const ParameterSettings& settings,
-               const Legality& illegal, bool json) {
+               const ProblemOptions& problem, bool json) {
+  const std::vector<Variant> kernels = kernels_with(settings, target, problem);
   if (json) {
     nlohmann::ordered_json list = nlohmann::ordered_json::array();
-    for (const Variant& v : kernels_with(settings, target.limits, illegal, target.name))
+    for (const Variant& v : kernels)
       list.push_back({{"variant", to_string(v)}, {"parameters", configuration_json(v)}});
     print_json({{"target", target.name}, {"kernels", std::move(list)}});
     return kDone;
   }
-  for (const Variant& v : kernels_with(settings, target.limits, illegal, target.name))
-    fmt::print("{}\n", to_string(v));
+  for (const Variant& v : kernels) fmt::print("{}\n", to_string(v));
   return kDone;
 }
 
@@ -100,15 +100,15 @@ int emit(const Globals& globals, const EmitArguments& arguments) {
     fail(ErrorCode::kUnsupported, "kernels of grouped products are for Vulkan; leave --groups out");
   const DeviceProfile target = target_of(globals, arguments);
   const ParameterSettings settings = arguments.kernel.settings();
-  if (arguments.list_space)
-    return list_space(target, settings, legality_for(target.limits, arguments.problem),
-                      arguments.json);
+  if (arguments.list_space) return list_space(target, settings, arguments.problem, arguments.json);
   const auto [variant, reason] = chosen_kernel(target, arguments.problem, settings);
   if (reason) {
     fmt::print(stderr, "rooftile: this kernel is illegal here: {}\n", *reason);
     return kFailure;
   }
   const Signature signature = signature_of(arguments.problem.problem());
+  if (const auto skipped = skip_reason(variant, target, signature))
+    fmt::print(stderr, "rooftile: the tuner does not try this kernel: {}\n", *skipped);
   const Dialect dialect = arguments.wgsl() ? Dialect::kWeb : Dialect::kVulkan;
   const Operand packed = arguments.pack == "a" ? Operand::kA : Operand::kB;
   const Shader shader = arguments.pack.empty() ? emit_gemm(variant, signature, dialect)

@@ -38,6 +38,12 @@ def test_given_parameters_stay_and_the_others_follow(rooftile):
     assert "tile_m=16 " in text and "stages=1 " in text
 
 
+def test_says_why_the_tuner_leaves_a_kernel_out(rooftile):
+    said = rooftile.run(*MINIMUM, "--family", "tiled", "--trans-b", "--shared_pad", 8).stderr
+    assert said.startswith("rooftile: the tuner does not try this kernel: with shared_pad=4 it takes less shared memory")
+    assert rooftile.run(*MINIMUM, "--family", "tiled", "--trans-b", "--shared_pad", 4).stderr == ""
+
+
 def test_without_a_family_the_kernel_is_that_of_the_untuned_device(rooftile):
     def family(*options):
         return re.search(r"family=(\w+) ", rooftile.run("emit", *options).stdout).group(1)

@@ -54,6 +54,37 @@ TEST(Space, IsLargeEnoughToTuneAndSmallEnoughToWalk) {
   EXPECT_LT(legal_variants(matrix_limits()).size(), 8000u);
 }
 
+// Of padding that brings conflicts, half brings fewer: 16 elements of float16 in matrix kernels.
+TEST(Space, HasTheKernelForWhichItSkipsAnother) {
+  const DeviceProfile gpu = profile_of(DeviceKind::kDiscrete, matrix_limits()),
+                      software = profile_of(DeviceKind::kSoftware, matrix_limits());
+  const std::vector<Variant> space = legal_variants(gpu.limits);
+  const std::vector<std::string> texts = as_text(space);
+  const std::set<std::string> all(texts.begin(), texts.end());
+  const std::map<std::string, double> kLeast = {
+      {"f32.tn", 0}, {"i8_i32.nt", 0}, {"f16_f16.nn", 0.08}, {"f16_f16.tn", 0.08}};
+  for (const auto& [signature, least] : kLeast) {
+    const Signature s = parse_signature(signature);
+    double legal = 0, skipped = 0;
+    for (const Variant& v : space) {
+      if (illegal_reason(v, gpu.limits, s)) continue;
+      ++legal;
+      EXPECT_FALSE(skip_reason(v, software, s));
+      if (!skip_reason(v, gpu, s)) continue;
+      ++skipped;
+      const Variant less = with(v, "shared_pad", std::to_string(v.shared_pad / 2));
+      EXPECT_TRUE(all.contains(to_string(less)) && !skip_reason(less, gpu, s)) << to_string(v);
+    }
+    EXPECT_GE(skipped, least * legal) << signature;
+    EXPECT_LE(skipped, 2.5 * least * legal) << signature;
+  }
+  const Variant padded = with(matrix_point(), "shared_pad", "16");
+  EXPECT_EQ(
+      skip_reason(padded, gpu, parse_signature("f16_f16.nt")),
+      "with shared_pad=8 it takes less shared memory, and 20 wavefronts to access it instead of "
+      "24");
+}
+
 TEST(Space, HasEveryFamilyOnLavapipe) {
   std::set<Family> families;
   for (const Variant& v : legal_variants(lavapipe_limits())) families.insert(v.family);

@@ -9,6 +9,7 @@
 #include "core/numbers/rank_correlation.h"
 #include "core/round.h"
 #include "generator/priors/default_kernel.h"
+#include "generator/space.h"
 #include "runtime/model/gpu/gpu_generation.h"
 #include "runtime/model/roofline.h"
 #include "tests/generator/priors/chip_profiles.h"
@@ -135,6 +136,12 @@ TEST(MeasuredGpu, TheModelsFirstKernelIsAboutAsFastAsTheFastest) {
   EXPECT_LT(regrets.mean(), 1.15);
   EXPECT_LT(regrets.worst, 1.6);
   EXPECT_GT(correlations / regrets.count, 0.6);
+}
+
+TEST(MeasuredGpu, TheSearchTriesTheFastestKernels) {
+  for (const auto& [name, of] : measured_problems())
+    EXPECT_EQ(skip_reason(of.kernels.front().variant, h200(), signature_of(of.problem)),
+              std::nullopt);
 }
 
 // Half of the times were wrong by a factor of 1.35 and more; now by 1.13.

@@ -8,6 +8,8 @@
 #include <map>
 
 #include "generator/rules.h"
+#include "generator/space.h"
+#include "tests/generator/test_limits.h"
 
 namespace rooftile {
 namespace {
@@ -137,6 +139,17 @@ TEST(Priors, EveryLineIsForSomeProblemAndLegalOnADeviceOfItsKind) {
     for (const auto& [variant, why] : unused)
       ADD_FAILURE() << table << ": " << variant << ": " << why;
   }
+}
+
+TEST(Priors, TheSearchTriesThem) {
+  for (std::string_view table : all_prior_tables())
+    for (const Problem& p : problems())
+      for (const Prior& prior : priors_in(table, p))
+        for (Signature s : all_signatures()) {
+          s.types = p.types;
+          if (illegal_reason(prior.variant, device_for(table).limits, s)) continue;
+          EXPECT_EQ(skip_reason(prior.variant, device_for(table), s).value_or(""), "");
+        }
 }
 
 TEST(Priors, LinesMayNameAFormatOfGgufFiles) {
