@@ -31,7 +31,7 @@ void KernelOptions::add_to(CLI::App& command) {
                   "All parameters as one text: \"family=tiled tile_m=64 ...\"")
       ->type_name("TEXT");
   for (const std::string& parameter : parameter_names())
-    command.add_option("--" + parameter, values[parameter], parameter_values(parameter))
+    command.add_option("--" + parameter, values[parameter], parameter_meaning(parameter))
         ->type_name("VALUE")
         ->group("Kernel parameters (they replace those of --variant)");
 }

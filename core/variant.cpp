@@ -62,17 +62,27 @@ struct Names<Optimization> {
   static constexpr auto kText = std::to_array<std::string_view>({"zero", "performance"});
 };
 
+/// The schema of a parameter. Parsing, printing, the names in templates, the search's features, the
+/// CLI's options and the columns of exports come from it.
 struct Field {
   std::string_view name;
-  std::string values;  // for people
+  std::string_view meaning;  // in the help of `rooftile emit`
+  std::string values;        // for people
+  int words;                 // that it takes; 0: it takes numbers
+  std::function<int(const Variant&)> number;
   std::function<std::string(const Variant&)> get;
   std::function<void(Variant&, std::string_view)> set;
   bool younger = false;  // than stored results: to_string() leaves its default out
 };
 
-Field number(std::string_view name, int Variant::*member) {
+Field number(std::string_view name, int Variant::*member, std::string_view meaning) {
   return {
-      name, "a whole number", [member](const Variant& v) { return std::to_string(v.*member); },
+      name,
+      meaning,
+      "a whole number",
+      0,
+      [member](const Variant& v) { return v.*member; },
+      [member](const Variant& v) { return std::to_string(v.*member); },
       [member, name](Variant& v, std::string_view text) {
         int value = 0;
         const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
@@ -84,9 +94,13 @@ Field number(std::string_view name, int Variant::*member) {
 }
 
 template <typename Enum>
-Field choice(std::string_view name, Enum Variant::*member) {
+Field choice(std::string_view name, Enum Variant::*member, std::string_view meaning) {
   constexpr auto& texts = Names<Enum>::kText;
-  return {name, fmt::format("{}", fmt::join(texts, ", ")),
+  return {name,
+          meaning,
+          fmt::format("{}", fmt::join(texts, ", ")),
+          static_cast<int>(texts.size()),
+          [member](const Variant& v) { return static_cast<int>(v.*member); },
           [member](const Variant& v) {
             return std::string(texts[static_cast<std::size_t>(v.*member)]);
           },
@@ -109,38 +123,58 @@ Field younger(Field field) {
 
 const std::vector<Field>& fields() {
   static const std::vector<Field> table = {
-      choice("family", &Variant::family),
-      number("tile_m", &Variant::tile_m),
-      number("tile_n", &Variant::tile_n),
-      number("tile_k", &Variant::tile_k),
-      number("reg_m", &Variant::reg_m),
-      number("reg_n", &Variant::reg_n),
-      number("subgroup_m", &Variant::subgroup_m),
-      number("subgroup_n", &Variant::subgroup_n),
-      number("matrix_m", &Variant::matrix_m),
-      number("matrix_n", &Variant::matrix_n),
-      number("matrix_k", &Variant::matrix_k),
-      choice("scope", &Variant::scope),
-      number("vector_width_a", &Variant::vector_width_a),
-      number("vector_width_b", &Variant::vector_width_b),
-      choice("load_path_a", &Variant::load_path_a),
-      choice("load_path_b", &Variant::load_path_b),
-      choice("stage", &Variant::stage),
-      number("stages", &Variant::stages),
-      number("shared_pad", &Variant::shared_pad),
-      number("unroll_k", &Variant::unroll_k),
-      number("dot", &Variant::dot),
-      number("split_k", &Variant::split_k),
-      choice("reduction", &Variant::reduction),
-      number("tile_batch", &Variant::tile_batch),
-      choice("raster", &Variant::raster),
-      choice("packed_a", &Variant::packed_a),
-      choice("packed_b", &Variant::packed_b),
-      choice("edge", &Variant::edge),
-      number("subgroup_size", &Variant::subgroup_size),
-      choice("optimization", &Variant::optimization),
-      younger(choice("prefetch", &Variant::prefetch)),
-      younger(choice("store_map", &Variant::store_map)),
+      choice("family", &Variant::family, "The algorithm"),
+      number("tile_m", &Variant::tile_m, "Rows of C that a workgroup computes"),
+      number("tile_n", &Variant::tile_n, "Columns of C that a workgroup computes"),
+      number("tile_k", &Variant::tile_k,
+             "Steps of k in a tile (tiled, matrix), or of all lanes in a trip (vector)"),
+      number("reg_m", &Variant::reg_m, "Rows of C that an invocation computes (not matrix)"),
+      number("reg_n", &Variant::reg_n, "Columns of C that an invocation computes (not matrix)"),
+      number("subgroup_m", &Variant::subgroup_m,
+             "Rows of C that a subgroup computes (matrix, tiled)"),
+      number("subgroup_n", &Variant::subgroup_n,
+             "Columns of C that a subgroup computes (matrix, tiled)"),
+      number("matrix_m", &Variant::matrix_m, "Rows of a matrix operation (matrix)"),
+      number("matrix_n", &Variant::matrix_n, "Columns of a matrix operation (matrix)"),
+      number("matrix_k", &Variant::matrix_k, "Steps of k of a matrix operation (matrix)"),
+      choice("scope", &Variant::scope, "Who holds a matrix (matrix)"),
+      number("vector_width_a", &Variant::vector_width_a,
+             "Elements in a load of A: 1, 2 or 4; of matrix and with dot 4 words of 32 bits"),
+      number("vector_width_b", &Variant::vector_width_b,
+             "The same for B, of which also a quantised one is counted in words"),
+      choice("load_path_a", &Variant::load_path_a,
+             "How A is read: from a storage buffer, a texel buffer, or by the matrix unit itself"),
+      choice("load_path_b", &Variant::load_path_b, "The same for B"),
+      choice("stage", &Variant::stage,
+             "Where lanes share operands: nowhere, in shared memory along k, in a subgroup's "
+             "registers, or in shared memory in the order of memory"),
+      number("stages", &Variant::stages, "Tiles in shared memory, 1 or 2 (tiled, matrix)"),
+      number("shared_pad", &Variant::shared_pad,
+             "Elements behind each row of a tile, against bank conflicts (tiled, matrix)"),
+      number("unroll_k", &Variant::unroll_k, "Steps of k in a trip of the innermost loop"),
+      number("dot", &Variant::dot,
+             "Elements of k that an instruction multiplies: 1, or 4 of 8-bit integers"),
+      number("split_k", &Variant::split_k,
+             "Parts of k that different workgroups multiply, 1 to 256"),
+      choice("reduction", &Variant::reduction,
+             "How the sums of these parts are added: in a fixed order, or as they come"),
+      number("tile_batch", &Variant::tile_batch,
+             "Matrices of a batch that a workgroup computes (batched_small)"),
+      choice("raster", &Variant::raster,
+             "Order of workgroups: along n, along m, or along n in groups of rows"),
+      choice("packed_a", &Variant::packed_a,
+             "Whether a pack kernel lays A out for this one (register, broadcast, matrix)"),
+      choice("packed_b", &Variant::packed_b, "The same for B"),
+      choice("edge", &Variant::edge, "Whether all sizes are whole tiles, or edges are checked"),
+      number("subgroup_size", &Variant::subgroup_size,
+             "Invocations of a subgroup that the kernel needs; 0: any number"),
+      choice("optimization", &Variant::optimization,
+             "Passes of spirv-opt before the driver's compiler"),
+      younger(choice("prefetch", &Variant::prefetch,
+                     "Whether the next tile is loaded before this one is multiplied (tiled, matrix "
+                     "with one stage; vector)")),
+      younger(choice("store_map", &Variant::store_map,
+                     "Order in which rows of a tile along k are stored (matrix)")),
   };
   return table;
 }
@@ -164,11 +198,22 @@ std::vector<std::pair<std::string, std::string>> parameters(const Variant& v) {
   return result;
 }
 
+std::vector<ParameterNumber> parameter_numbers(const Variant& v) {
+  std::vector<ParameterNumber> result;
+  for (const Field& field : fields()) result.push_back({field.number(v), field.words});
+  return result;
+}
+
 void set_parameter(Variant& v, std::string_view parameter, std::string_view value) {
   field_named(parameter).set(v, value);
 }
 
 std::string parameter_values(std::string_view parameter) { return field_named(parameter).values; }
+std::string parameter_meaning(std::string_view parameter) {
+  const Field& field = field_named(parameter);
+  return field.words == 0 ? std::string(field.meaning)
+                          : fmt::format("{}; one of {}", field.meaning, field.values);
+}
 
 std::vector<std::string> parameter_names() {
   std::vector<std::string> names;
@@ -238,8 +283,9 @@ std::string short_name(const Variant& v) {
   if (v.stage != Stage::kNone && (!is_staged || v.stage == Stage::kStored))
     text += fmt::format(" stage={}", word(v.stage));
   if (v.shared_pad > 0) text += fmt::format(" shared_pad={}", v.shared_pad);
-  if (v.prefetch != Prefetch::kNone) text += fmt::format(" prefetch={}", word(v.prefetch));
-  if (v.store_map != StoreMap::kPlain) text += fmt::format(" store_map={}", word(v.store_map));
+  for (const Field& field : fields())
+    if (field.younger && field.get(v) != field.get({}))
+      text += fmt::format(" {}={}", field.name, field.get(v));
   if (v.raster != Raster::kRow) text += fmt::format(" raster={}", word(v.raster));
   if (v.optimization != Optimization::kZero)
     text += fmt::format(" optimization={}", word(v.optimization));

@@ -96,6 +96,13 @@ struct Variant {
 std::vector<std::pair<std::string, std::string>> parameters(const Variant& v);
 /// Sets one parameter; throws kInvalidArgument, listing what is known, for an unknown name or
 /// value.
+/// A parameter's value: a number, or a word's position among the `words` that the parameter takes
+/// (0: it takes numbers).
+struct ParameterNumber {
+  int value, words;
+};
+/// Those of all parameters in declaration order.
+std::vector<ParameterNumber> parameter_numbers(const Variant& v);
 void set_parameter(Variant& v, std::string_view parameter, std::string_view value);
 /// Names of all parameters in declaration order.
 std::vector<std::string> parameter_names();
@@ -104,6 +111,8 @@ std::vector<std::string> parameter_names();
 std::string parameter_values(std::string_view parameter);
 
 /// Parameters as text, "family=tiled tile_m=64 ...", so that parse_variant(to_string(v)) == v.
+/// What a parameter is, in a phrase, and the words that it takes.
+std::string parameter_meaning(std::string_view parameter);
 /// A parameter that is younger than stored results is left out where it has its default, so that
 /// kernels without it keep their texts, hashes and results.
 std::string to_string(const Variant& v);

@@ -5,6 +5,7 @@
 
 #include <cmath>
 
+#include "../support/random_variant.h"
 #include "store_fixture.h"
 
 namespace rooftile {
@@ -23,31 +24,6 @@ rc::Gen<std::string> odd_text() {
                         for (const std::string& part : pieces) text += part;
                         return text;
                       });
-}
-
-rc::Gen<Variant> any_variant() {
-  return rc::gen::exec([] {
-    Variant v;
-    const auto pick = [](auto... values) { return *rc::gen::element(values...); };
-    v.family = pick(Family::kNaive, Family::kRegister, Family::kTiled, Family::kBroadcast,
-                    Family::kVector, Family::kBatchedSmall);
-    for (int Variant::*size :
-         {&Variant::tile_m, &Variant::tile_n, &Variant::tile_k, &Variant::reg_m, &Variant::reg_n,
-          &Variant::vector_width_a, &Variant::vector_width_b, &Variant::stages,
-          &Variant::shared_pad, &Variant::unroll_k, &Variant::subgroup_size})
-      v.*size = *rc::gen::inRange(0, 65537);
-    v.load_path_a = pick(LoadPath::kBuffer, LoadPath::kTexel);
-    v.load_path_b = pick(LoadPath::kBuffer, LoadPath::kTexel);
-    v.stage = pick(Stage::kNone, Stage::kShared, Stage::kSubgroup, Stage::kStored);
-    v.raster = pick(Raster::kRow, Raster::kColumn);
-    v.packed_a = pick(Packed::kNo, Packed::kYes);
-    v.packed_b = pick(Packed::kNo, Packed::kYes);
-    v.edge = pick(Edge::kExact, Edge::kMasked);
-    v.prefetch = pick(Prefetch::kNone, Prefetch::kAhead, Prefetch::kPeeled);
-    v.store_map = pick(StoreMap::kPlain, StoreMap::kPermuted);
-    v.optimization = pick(Optimization::kZero, Optimization::kPerformance);
-    return v;
-  });
 }
 
 rc::Gen<Problem> any_problem() {

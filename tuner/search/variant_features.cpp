@@ -11,32 +11,13 @@ namespace {
 std::vector<double> features_of(const Variant& v, const Problem& problem) {
   std::vector<double> row;
   const auto size = [&](int x) { row.push_back(std::log2(1 + x)); };
-  const auto choice = [&](auto chosen, int values) {
-    // For two values one column suffices.
-    for (int i = values == 2 ? 1 : 0; i < values; ++i)
-      row.push_back(static_cast<int>(chosen) == i ? 1 : 0);
-  };
-  for (const int x : {v.tile_m,         v.tile_n,     v.tile_k,         v.reg_m,
-                      v.reg_n,          v.subgroup_m, v.subgroup_n,     v.matrix_m,
-                      v.matrix_n,       v.matrix_k,   v.vector_width_a, v.vector_width_b,
-                      v.stages,         v.shared_pad, v.unroll_k,       v.dot,
-                      v.split_k,        v.tile_batch, v.subgroup_size,  local_size(v),
-                      v.reg_m * v.reg_n})
-    size(x);
-  choice(v.family, 7);
-  choice(v.load_path_a, 3);
-  choice(v.load_path_b, 3);
-  choice(v.stage, 4);
-  choice(v.raster, 5);
-  choice(v.scope, 2);
-  choice(v.reduction, 2);
-  choice(v.packed_a, 2);
-  choice(v.packed_b, 2);
-  choice(v.edge, 2);
-  choice(v.optimization, 2);
-  choice(v.prefetch != Prefetch::kNone, 2);
-  choice(v.prefetch == Prefetch::kPeeled, 2);
-  choice(v.store_map, 2);
+  for (const auto& [value, words] : parameter_numbers(v)) {
+    if (words == 0) size(value);
+    // For two words one column suffices.
+    for (int word = words == 2 ? 1 : 0; word < words; ++word) row.push_back(value == word ? 1 : 0);
+  }
+  size(local_size(v));
+  size(v.reg_m * v.reg_n);
   const Waves w = waves(problem, v, 1);
   row.push_back(std::log2(1 + w.workgroups));
   row.push_back(std::log2(w.tile_efficiency));
