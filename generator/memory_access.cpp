@@ -46,23 +46,31 @@ Access wavefronts_of(SubgroupBytes accessed) {
       static_cast<std::size_t>(kBanks * kBankBytes / std::max(accessed.front().count, kBankBytes));
   Access access;
   for (std::size_t first = 0; first < accessed.size(); first += together) {
-    std::array<int, kBanks> words{};
-    for (const std::int64_t word :
-         units_of(accessed.subspan(first, std::min(together, accessed.size() - first)), kBankBytes))
-      ++words[static_cast<std::size_t>(word % kBanks)];
-    access.taken += *std::ranges::max_element(words);
+    std::array<std::array<std::int64_t, kBanks>, kBanks> words;  // of each bank
+    std::array<std::size_t, kBanks> counts{};
+    for (const auto& [begin, count] :
+         accessed.subspan(first, std::min(together, accessed.size() - first)))
+      for (std::int64_t word = begin / kBankBytes; word <= (begin + count - 1) / kBankBytes;
+           ++word) {
+        const auto bank = static_cast<std::size_t>(word % kBanks);
+        const auto known = std::span(words[bank]).first(counts[bank]);
+        if (std::ranges::find(known, word) == known.end()) words[bank][counts[bank]++] = word;
+      }
+    access.taken += static_cast<int>(*std::ranges::max_element(counts));
     ++access.fewest;
   }
   return access;
 }
 
-/// bytes(invocation) is what it accesses; no value: it has nothing to do.
+/// bytes(invocation) is what it accesses; no value: it has nothing to do. Of the subgroups the
+/// first two stand for all: the others' addresses differ from theirs by whole rows or blocks.
 template <typename BytesOf>
 Access worst(const Variant& v, Access (*cost)(SubgroupBytes), const BytesOf& bytes) {
   const int lanes = v.subgroup_size > 0 ? v.subgroup_size : kUsualSubgroup;
   Access most;
-  for (int first = 0; first < local_size(v); first += lanes) {
+  for (int first = 0; first < std::min(2 * lanes, local_size(v)); first += lanes) {
     std::vector<Bytes> accessed;
+    accessed.reserve(static_cast<std::size_t>(lanes));
     for (int self = first; self < std::min(first + lanes, local_size(v)); ++self)
       if (const std::optional<Bytes> own = bytes(self)) accessed.push_back(*own);
     if (accessed.empty()) break;
@@ -133,10 +141,12 @@ class Accesses {
             bytes_of(matrix_ ? s.types.a : type_read(v, s, packed_ ? Packed::kYes : Packed::kNo))),
         shared_bytes_(bytes_of(matrix_ ? s.types.a : sum_type(s.types))) {}
 
-  OperandAccess all() const {
-    OperandAccess access;
-    if (staged_ || !matrix_)
-      access.lines = worst(v_, lines_of, [&](int self) { return loaded(self); });
+  Access lines() const {
+    if (!staged_ && matrix_) return {};
+    return worst(v_, lines_of, [&](int self) { return loaded(self); });
+  }
+  SharedAccess shared() const {
+    SharedAccess access;
     if (!staged_) return access;
     access.stores = worst(v_, wavefronts_of, [&](int self) { return stored(self); });
     access.loads = matrix_ ? wavefronts_of(fragment())
@@ -257,7 +267,11 @@ class Accesses {
 
 MemoryAccess memory_access(const Variant& v, const Signature& s) {
   const Accesses a(v, s, Operand::kA), b(v, s, Operand::kB);
-  return {a.all(), b.all(), a.shared_bytes() + b.shared_bytes()};
+  return {{a.shared(), a.lines()}, {b.shared(), b.lines()}, a.shared_bytes() + b.shared_bytes()};
+}
+
+SharedAccess shared_access(const Variant& v, const Signature& s, Operand operand) {
+  return Accesses(v, s, operand).shared();
 }
 
 }  // namespace rooftile

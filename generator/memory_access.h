@@ -24,11 +24,12 @@ struct Access {
 
 /// Of one operand the first access of each kind, in the subgroup of a workgroup where it costs the
 /// most. The others have the same distances.
-struct OperandAccess {
-  Access lines;   ///< Lines of a load from memory, where rows begin at a line.
+struct SharedAccess {
   Access stores;  ///< Wavefronts of a store of its tile to shared memory.
-  Access
-      loads;  ///< Wavefronts of a load from there; of a matrix unit, of a fragment's first bytes.
+  Access loads;   ///< Of a load from there; of a matrix unit, of a fragment's first bytes.
+};
+struct OperandAccess : SharedAccess {
+  Access lines;  ///< Lines of a load from memory, where rows begin at a line.
 };
 
 struct MemoryAccess {
@@ -40,5 +41,7 @@ struct MemoryAccess {
 /// the lanes of a vector kernel add up, and fragments on their way to C, lie side by side in shared
 /// memory and do not count.
 MemoryAccess memory_access(const Variant& v, const Signature& s);
+/// The part of it that is quick to compute.
+SharedAccess shared_access(const Variant& v, const Signature& s, Operand operand);
 
 }  // namespace rooftile

@@ -116,12 +116,11 @@ std::optional<std::string> skip_reason(const Variant& v, const DeviceProfile& de
   Variant less = v;
   less.shared_pad /= 2;
   if (illegal_reason(less, device.limits, s)) return {};
-  const auto wavefronts = [](const MemoryAccess& access) {
-    return std::array{access.a.stores.taken, access.b.stores.taken, access.a.loads.taken,
-                      access.b.loads.taken};
+  const auto wavefronts = [&s](const Variant& x) {
+    const SharedAccess a = shared_access(x, s, Operand::kA), b = shared_access(x, s, Operand::kB);
+    return std::array{a.stores.taken, b.stores.taken, a.loads.taken, b.loads.taken};
   };
-  const auto padded = wavefronts(memory_access(v, s)),
-             with_less = wavefronts(memory_access(less, s));
+  const auto padded = wavefronts(v), with_less = wavefronts(less);
   const bool none_more = std::ranges::equal(with_less, padded, std::ranges::less_equal());
   if (!none_more || with_less == padded) return {};
   const auto sum = [](const auto& all) { return std::accumulate(all.begin(), all.end(), 0); };
