@@ -4,6 +4,7 @@
 #include <array>
 #include <bit>
 #include <cstdint>
+#include <limits>
 #include <string_view>
 
 #include "generator/emit.h"
@@ -40,9 +41,15 @@ bool has_from_lanes(int lanes) {  // templates/fragment/multiply.glsl
   return lanes == 4 || lanes == 8 || lanes == 16 || lanes == 32 || lanes == 64;
 }
 
-/// The types with which a variant needs the least shared memory.
-Types least_types(const Variant& v) {
-  return v.family == Family::kMatrix ? Types{.a = DataType::kI8, .c = DataType::kI32} : Types{};
+/// The fewest bytes of shared memory, over all types and transposes.
+std::int64_t least_shared_bytes(const Variant& v) {
+  if (v.family != Family::kMatrix) return shared_bytes(v, {});
+  const Types bytes = {.a = DataType::kI8, .c = DataType::kI32};
+  std::int64_t least = std::numeric_limits<std::int64_t>::max();
+  for (const Transpose a : {Transpose::kNo, Transpose::kYes})
+    for (const Transpose b : {Transpose::kNo, Transpose::kYes})
+      least = std::min(least, shared_bytes(v, {.types = bytes, .trans_a = a, .trans_b = b}));
+  return least;
 }
 
 // A broadcast kernel of 32 x 16 at unroll 16 holds 1280 and ran at 0.05 GFLOP/s on lavapipe 22.3
@@ -411,10 +418,10 @@ constexpr std::array kDeviceRules = {
                }},
     DeviceRule{"tiles exceed the device's shared memory",
                [](const Variant& v, const Limits& d) {
-                 return shared_bytes(v, least_types(v)) <= shared_bytes_left(v, d);
+                 return least_shared_bytes(v) <= shared_bytes_left(v, d);
                },
                [](const Variant& v, const Limits& d) {
-                 return fmt::format("{} of {} bytes", shared_bytes(v, least_types(v)),
+                 return fmt::format("{} of {} bytes", least_shared_bytes(v),
                                     shared_bytes_left(v, d));
                }},
     DeviceRule{
@@ -450,20 +457,12 @@ std::int64_t shared_bytes_left(const Variant& v, const DeviceLimits& limits) {
   return has_workgroup_scope(v) ? all - limits.workgroup_matrix_shared_bytes : all;
 }
 
-std::int64_t shared_bytes(const Variant& v, const Types& types) {
+std::int64_t shared_bytes(const Variant& v, const Signature& s) {
   if (has_workgroup_scope(v))
-    return std::int64_t{piece_rows(v, types)} * v.tile_n * bytes_of(sum_type(types));
-  if (v.family == Family::kMatrix) {
-    const auto tiles = [&](bool staged, int rows) {
-      const TileBytes tile = tile_bytes(v, types, rows);
-      const std::int64_t bytes = v.stage == Stage::kStored
-                                     ? std::max(tile.along_k, tile.own_order)
-                                     : tile.along_k;
-      return staged ? v.stages * bytes : 0;
-    };
-    return tiles(staged_a(v), v.tile_m) + tiles(staged_b(v), v.tile_n) +
-           (fragment_place(v, types) == FragmentPlace::kOwn ? fragment_bytes(v, types) : 0);
-  }
+    return std::int64_t{piece_rows(v, s.types)} * v.tile_n * bytes_of(sum_type(s.types));
+  if (v.family == Family::kMatrix)
+    return v.stages * (tile_bytes(v, s, Operand::kA) + tile_bytes(v, s, Operand::kB)) +
+           (fragment_place(v, s) == FragmentPlace::kOwn ? fragment_bytes(v, s.types) : 0);
   if (v.family == Family::kVector) {
     const std::int64_t sums = lanes_k(v) == 1 ? 0 : std::int64_t{local_size(v)} * v.reg_n,
                        a = shares_a(v) ? v.reg_m * lanes_k(v) * vectors_of_lane(v) *

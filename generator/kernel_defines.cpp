@@ -73,7 +73,7 @@ void define_units(Defines& defines, const Variant& v, const Signature& s) {
   set_define(defines, "STORE_STEP_A", a.step);
   set_define(defines, "STORE_ROWS_B", b.together);
   set_define(defines, "STORE_STEP_B", b.step);
-  const FragmentPlace place = fragment_place(v, s.types);
+  const FragmentPlace place = fragment_place(v, s);
   if (place != FragmentPlace::kOwn)
     set_define(defines, "C_TILE", place == FragmentPlace::kTileOfA ? "a_tile" : "b_tile");
 }

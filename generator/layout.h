@@ -295,7 +295,8 @@ inline bool narrows_fragments(const Variant& v, const Signature& s) {
 }
 
 /// Whether a matrix kernel stores fragments of sums to C (where alpha is 1, beta 0 and the tile
-/// lies inside of C): they have C's type of 32 bits, or only have to be narrowed.
+/// lies inside of C): a subgroup holds whole sums, and they have C's type of 32 bits, or only have
+/// to be narrowed.
 inline bool stores_fragments(const Variant& v, const Signature& s) {
   const Signature kernel = gemm_signature(v, s);
   return narrows_fragments(v, s) ||
@@ -309,14 +310,17 @@ inline int shared_words(const Variant& v, const Types& t) {
   return std::clamp(v.matrix_k / elements_per_word(v, t), 1, 4);
 }
 
-/// Bytes of one tile of a matrix kernel's operand in shared memory, which has `rows` rows of A or
-/// columns of B: along k, and in the operand's own order, in which tile_k rows are padded.
-struct TileBytes {
-  std::int64_t along_k, own_order;
-};
-inline TileBytes tile_bytes(const Variant& v, const Types& t, int rows) {
-  const std::int64_t bytes = bytes_of(t.a), step = v.tile_k;
-  return {bytes * rows * (step + v.shared_pad), bytes * step * (rows + v.shared_pad)};
+/// Bytes of a matrix kernel's tile of an operand in shared memory, which has `rows` rows of A or
+/// columns of B. Rows are padded; in the order of the operand they are the tile_k steps of one that
+/// is not stored along k. 0: the operand is read directly.
+inline std::int64_t tile_bytes(const Variant& v, const Signature& s, Operand operand) {
+  const bool is_a = operand == Operand::kA;
+  if (!(is_a ? staged_a(v) : staged_b(v))) return 0;
+  const std::int64_t rows = is_a ? v.tile_m : v.tile_n, bytes = bytes_of(s.types.a);
+  const bool along_k =
+      v.stage == Stage::kShared || is_a == ((is_a ? s.trans_a : s.trans_b) == Transpose::kNo);
+  return along_k ? bytes * rows * (v.tile_k + v.shared_pad)
+                 : bytes * v.tile_k * (rows + v.shared_pad);
 }
 /// Bytes of the fragments that the subgroups of a matrix kernel pass through shared memory on their
 /// way to C.
@@ -329,17 +333,12 @@ inline std::int64_t fragment_bytes(const Variant& v, const Types& t) {
 /// cost workgroups: a multiprocessor of an H200 gives them 48 KiB, and a second workgroup of
 /// 128x128x32 f16 that fits makes 4096 x 4096 x 4096 nt 1.7 times as fast (2026-11-27).
 enum class FragmentPlace { kOwn, kTileOfA, kTileOfB };
-inline FragmentPlace fragment_place(const Variant& v, const Types& t) {
-  const auto fits = [&](bool staged, int rows) {
-    const TileBytes tile = tile_bytes(v, t, rows);
-    return staged &&
-           fragment_bytes(v, t) <=
-               (v.stage == Stage::kStored ? std::min(tile.along_k, tile.own_order) : tile.along_k);
-  };
-  if (bytes_of(sum_type(t)) != kElementBytes) return FragmentPlace::kOwn;
-  return fits(staged_a(v), v.tile_m)   ? FragmentPlace::kTileOfA
-         : fits(staged_b(v), v.tile_n) ? FragmentPlace::kTileOfB
-                                       : FragmentPlace::kOwn;
+inline FragmentPlace fragment_place(const Variant& v, const Signature& s) {
+  if (bytes_of(sum_type(s.types)) != kElementBytes) return FragmentPlace::kOwn;
+  const std::int64_t bytes = fragment_bytes(v, s.types);
+  return bytes <= tile_bytes(v, s, Operand::kA)   ? FragmentPlace::kTileOfA
+         : bytes <= tile_bytes(v, s, Operand::kB) ? FragmentPlace::kTileOfB
+                                                  : FragmentPlace::kOwn;
 }
 
 /// The rows of a matrix kernel's tile along k that neighbouring invocations store in one access of

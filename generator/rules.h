@@ -59,9 +59,8 @@ std::optional<std::string> illegal_reason(const Variant& v, const DeviceLimits& 
                                           const Problem& p, const Placement& placement,
                                           SumsIn sums = SumsIn::kC);
 
-/// Bytes of shared memory of a workgroup, for the transposes that need most. Only those of matrix
-/// depend on the types.
-std::int64_t shared_bytes(const Variant& v, const Types& types = {});
+/// Bytes of shared memory of a workgroup. Only those of matrix depend on the signature.
+std::int64_t shared_bytes(const Variant& v, const Signature& s = {});
 
 /// Elements that one load of A and of B reads as stored. Offsets, ld and strides must be multiples
 /// of them.

@@ -135,7 +135,7 @@ constexpr std::array kSignatureRules = {
                   }},
     SignatureRule{"tiles exceed the device's shared memory",
                   [](const TypedKernel& c) {
-                    return shared_bytes(c.v, c.s.types) <= shared_bytes_left(c.v, c.limits);
+                    return shared_bytes(c.v, c.s) <= shared_bytes_left(c.v, c.limits);
                   }},
     SignatureRule{"reduction atomic adds float32 in storage buffers, which the device cannot",
                   [](const TypedKernel& c) {

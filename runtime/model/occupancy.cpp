@@ -39,7 +39,7 @@ double registers_of(const Problem& p, const Variant& v, const GpuGeneration& gpu
 double held_workgroups(const Problem& p, const Variant& v, const DeviceRates& rates) {
   const double registers = std::max(registers_of(p, v, *rates.gpu), 1.0);
   const double invocations = std::min(kHeldInvocations, rates.gpu->workgroup_registers / registers);
-  const double shared = std::max<double>(static_cast<double>(shared_bytes(v, p.types)), 1);
+  const double shared = std::max<double>(static_cast<double>(shared_bytes(v, signature_of(p))), 1);
   return std::max(1.0, std::floor(std::min(invocations / static_cast<double>(local_size(v)),
                                            rates.gpu->unit_shared_bytes / shared)));
 }

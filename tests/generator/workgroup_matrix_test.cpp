@@ -112,7 +112,7 @@ TEST(WorkgroupMatrix, TypesMustBeThoseOfTheUnits) {
 TEST(WorkgroupMatrix, TheDriversShareOfSharedMemoryIsReserved) {
   DeviceLimits limits = workgroup_matrix_limits();
   const Signature half = {parse_types("f16")};
-  EXPECT_EQ(shared_bytes(workgroup_matrix_point(), half.types), 16384);
+  EXPECT_EQ(shared_bytes(workgroup_matrix_point(), half), 16384);
   limits.workgroup_matrix_shared_bytes = limits.shared_memory_bytes - 16384;
   EXPECT_EQ(reason_for(workgroup_matrix_point(), half, limits), "");
   limits.workgroup_matrix_shared_bytes += 1;
@@ -129,7 +129,7 @@ TEST(WorkgroupMatrix, SumsPassThroughSharedMemoryInWholeRows) {
     EXPECT_EQ(piece_rows(v, half), rows) << tile_m << " x " << tile_n;
     EXPECT_EQ(tile_m % piece_rows(v, f16_sums), 0);
     EXPECT_GE(piece_rows(v, f16_sums), rows);
-    EXPECT_LE(shared_bytes(v, f16_sums), 16384);
+    EXPECT_LE(shared_bytes(v, {f16_sums}), 16384);
   }
 }
 
