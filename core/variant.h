@@ -69,7 +69,7 @@ struct Variant {
   LoadPath load_path_a = LoadPath::kBuffer, load_path_b = LoadPath::kBuffer;
   Stage stage = Stage::kNone;
   // Tiles in shared memory: 1, or 2, with which the next tile is always fetched ahead (tiled,
-  // matrix).
+  // matrix; for matrix also the one after the next).
   int stages = 1;
   // Elements that pad a row of a shared tile against bank conflicts (tiled, matrix).
   int shared_pad = 0;
@@ -94,8 +94,6 @@ struct Variant {
 /// Parameters in declaration order with their values as text: "family" -> "tiled", "tile_m" ->
 /// "64".
 std::vector<std::pair<std::string, std::string>> parameters(const Variant& v);
-/// Sets one parameter; throws kInvalidArgument, listing what is known, for an unknown name or
-/// value.
 /// A parameter's value: a number, or a word's position among the `words` that the parameter takes
 /// (0: it takes numbers).
 struct ParameterNumber {
@@ -103,16 +101,18 @@ struct ParameterNumber {
 };
 /// Those of all parameters in declaration order.
 std::vector<ParameterNumber> parameter_numbers(const Variant& v);
+/// Sets one parameter; throws kInvalidArgument, listing what is known, for an unknown name or
+/// value.
 void set_parameter(Variant& v, std::string_view parameter, std::string_view value);
 /// Names of all parameters in declaration order.
 std::vector<std::string> parameter_names();
 /// The values that a parameter takes, in words: "naive, register, ..." or "a whole number". Throws
 /// kInvalidArgument for an unknown name.
 std::string parameter_values(std::string_view parameter);
-
-/// Parameters as text, "family=tiled tile_m=64 ...", so that parse_variant(to_string(v)) == v.
 /// What a parameter is, in a phrase, and the words that it takes.
 std::string parameter_meaning(std::string_view parameter);
+
+/// Parameters as text, "family=tiled tile_m=64 ...", so that parse_variant(to_string(v)) == v.
 /// A parameter that is younger than stored results is left out where it has its default, so that
 /// kernels without it keep their texts, hashes and results.
 std::string to_string(const Variant& v);

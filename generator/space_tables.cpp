@@ -203,6 +203,10 @@ constexpr Table kTables[] = {
      "prefetch=ahead,peeled store_map=plain,permuted"},
     {kMatrix, "matrix units, one tile, fetched ahead", 32, 512,
      "tile=64,128 tile_k=32,64 unroll_k=32 stages=1 prefetch=ahead,peeled"},
+    // Of the tiles that fit into 48 KiB of shared memory twice, 128 x 192 reads memory least.
+    {kMatrix, "matrix units, two tiles in the order of the operands", 64, 512,
+     "tile_m=128 tile_n=128,192 tile_k=16,32 subgroup_m=64 subgroup_n=48,64 unroll_k=16,32 "
+     "stage=stored shared_pad=8 store_map=plain,permuted"},
     {kMatrix, "matrix units, small problems and small units", 32, 512,
      "tile=32,64,128 tile_k=16,32 subgroup=16,32 stages=1,2 shared_pad=0,8"},
     {kMatrix, "matrix units, rows of tiles in groups: the gain from cache reuse", 32, 512,

@@ -26,8 +26,7 @@
 //: B_FORMAT                      PLAIN, or QUANTIZED or BLOCKS: B becomes float16 on the way
 //: STAGE                         SHARED, STORED: tiles lie in shared memory along k, or in the order of memory;
 //:                               NONE: both operands are DIRECT
-//: STAGES                        how many tiles of an operand lie in shared memory: 1, or 2, of which the next
-//:                               is always fetched before the present one is multiplied
+//: STAGES                        how many tiles of an operand lie in shared memory: 1, or 2
 //: PREFETCH                      with one tile: NONE; AHEAD, the next one is fetched before the present one is
 //:                               multiplied; PEELED, that with copies of the code for the first and last trip
 //: PEELS_LAST_TILE               with PREFETCH NONE: a copy of the code for the tile at the end of k
@@ -111,22 +110,46 @@ void run_k_loop(uint row, uint column) {
 #elif STAGES > 2
 #error the loop has one or two stages
 #elif STAGES == 2
-  // Two tiles in shared memory: the next one is fetched before the present one is multiplied, and is put
-  // where nobody reads. That takes one barrier a tile.
+  // Two tiles in shared memory and a third in registers: a trip puts the next tile where nobody reads, fetches
+  // the one after it and multiplies the present one, so that loads and stores have the time of a trip, which
+  // has one barrier. The loop has two trips, in which the stage is a literal: then addresses in shared memory
+  // are offsets of instructions.
   put_tile_a(0);
   put_tile_b(0);
-  tile_barrier();
-  uint stage = 0;
-  for (; tiles > 0; --tiles) {
+  if (tiles > 0) {
     fetch_tile_a();
     fetch_tile_b();
-    multiply_tile(stage);
-    stage = 1 - stage;
-    put_tile_a(stage);
-    put_tile_b(stage);
+  }
+  tile_barrier();
+  for (; tiles > 2; tiles -= 2) {
+    put_tile_a(1);
+    put_tile_b(1);
+    fetch_tile_a();
+    fetch_tile_b();
+    multiply_tile(0);
+    tile_barrier();
+    put_tile_a(0);
+    put_tile_b(0);
+    fetch_tile_a();
+    fetch_tile_b();
+    multiply_tile(1);
     tile_barrier();
   }
-  multiply_tile(stage);
+  // The last one to three tiles.
+  for (uint stage = 0;; stage = 1 - stage) {
+    if (tiles > 0) {
+      put_tile_a(1 - stage);
+      put_tile_b(1 - stage);
+    }
+    if (tiles > 1) {
+      fetch_tile_a();
+      fetch_tile_b();
+    }
+    multiply_tile(stage);
+    if (tiles == 0) break;
+    --tiles;
+    tile_barrier();
+  }
 #elif PREFETCH == AHEAD
   // One tile in shared memory: the next one is fetched before the present one is multiplied, so that the
   // loads have that long.
