@@ -175,6 +175,8 @@ const std::vector<Field>& fields() {
                      "with one stage; vector)")),
       younger(choice("store_map", &Variant::store_map,
                      "Order in which rows of a tile along k are stored (matrix)")),
+      younger(number("subgroups_k", &Variant::subgroups_k,
+                     "Subgroups that share a block of C and divide k: 1, 2 or 4 (matrix)")),
   };
   return table;
 }

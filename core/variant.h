@@ -87,6 +87,8 @@ struct Variant {
   Optimization optimization = Optimization::kZero;
   Prefetch prefetch = Prefetch::kNone;    // with one stage (tiled, matrix)
   StoreMap store_map = StoreMap::kPlain;  // how tiles along k are stored (matrix)
+  // Subgroups that share a block of C and divide the steps of each tile (matrix of subgroup scope).
+  int subgroups_k = 1;
 
   bool operator==(const Variant&) const = default;
 };
@@ -157,7 +159,7 @@ inline bool staged_b(const Variant& v) {
 }
 inline int local_size(const Variant& v) {
   if (v.family == Family::kMatrix)
-    return (v.tile_m / v.subgroup_m) * (v.tile_n / v.subgroup_n) * v.subgroup_size;
+    return (v.tile_m / v.subgroup_m) * (v.tile_n / v.subgroup_n) * v.subgroups_k * v.subgroup_size;
   return (v.tile_m / v.reg_m) * (v.tile_n / v.reg_n) * lanes_k(v) * v.tile_batch;
 }
 

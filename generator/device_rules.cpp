@@ -154,6 +154,14 @@ constexpr std::array kDeviceRules = {
                         (v.load_path_a == LoadPath::kDirect && v.load_path_b == LoadPath::kDirect &&
                          v.vector_width_a == 4 && v.vector_width_b == 4 && !packs(v));
                }},
+    DeviceRule{"subgroups_k must be 1, or 2 or 4 for matrix with scope subgroup, whose trips "
+               "(unroll_k) must divide a subgroup's share of tile_k",
+               [](const Variant& v, const Limits&) {
+                 return v.subgroups_k == 1 ||
+                        (is(v, Family::kMatrix) && !has_workgroup_scope(v) &&
+                         (v.subgroups_k == 2 || v.subgroups_k == 4) &&
+                         divides(v.unroll_k * v.subgroups_k, v.tile_k));
+               }},
     DeviceRule{"scope workgroup leaves to the driver what a subgroup holds: subgroup_m must not "
                "exceed subgroup_n, so that a kernel has one name",
                [](const Variant& v, const Limits&) {

@@ -96,7 +96,7 @@ inline std::int64_t k_slices_of(const Variant& v, std::int64_t k) {
 inline std::int64_t loop_trips(const Variant& v, std::int64_t k_trips) {
   constexpr std::int64_t kEnds = 2;  // of a loop: its last check, and one that a driver may add
   const bool nested = nests_k_loop(v);
-  const std::int64_t inner = nested ? v.tile_k / v.unroll_k + kEnds : 0;
+  const std::int64_t inner = nested ? v.tile_k / (v.unroll_k * v.subgroups_k) + kEnds : 0;
   const std::int64_t tail = nested ? 0 : v.unroll_k;
   // Trips that store fragments to C.
   const std::int64_t stores =
@@ -291,7 +291,7 @@ inline int elements_per_word(const Variant& v, const Types& t) {
 inline bool narrows_fragments(const Variant& v, const Signature& s) {
   return v.family == Family::kMatrix && v.stage == Stage::kStored && s.types.a == DataType::kF16 &&
          s.types.c == DataType::kF16 && sum_type(s.types) == DataType::kF32 && !any(s.epilogue) &&
-         v.split_k == 1 && v.matrix_n % 8 == 0;
+         v.split_k == 1 && v.subgroups_k == 1 && v.matrix_n % 8 == 0;
 }
 
 /// Whether a matrix kernel stores fragments of sums to C (where alpha is 1, beta 0 and the tile
@@ -300,8 +300,9 @@ inline bool narrows_fragments(const Variant& v, const Signature& s) {
 inline bool stores_fragments(const Variant& v, const Signature& s) {
   const Signature kernel = gemm_signature(v, s);
   return narrows_fragments(v, s) ||
-         (kernel.types.c == sum_type(kernel.types) && bytes_of(kernel.types.c) == kElementBytes &&
-          !any(kernel.epilogue) && v.reduction == Reduction::kOrdered);
+         (v.subgroups_k == 1 && kernel.types.c == sum_type(kernel.types) &&
+          bytes_of(kernel.types.c) == kElementBytes && !any(kernel.epilogue) &&
+          v.reduction == Reduction::kOrdered);
 }
 
 /// Words in the vectors of a matrix kernel's tiles in shared memory: 16 bytes, or a fragment's row

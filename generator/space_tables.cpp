@@ -29,11 +29,12 @@ struct Table {
 
 // The order in which points are enumerated: the values of the first parameter change slowest.
 constexpr std::string_view kOrder[] = {
-    "scope",      "tile_m",         "tile_n",         "tile_k",      "reg_m",       "reg_n",
-    "subgroup_m", "subgroup_n",     "unroll_k",       "dot",         "split_k",     "reduction",
-    "tile_batch", "vector_width_a", "vector_width_b", "load_path_a", "load_path_b", "stage",
-    "stages",     "shared_pad",     "prefetch",       "store_map",   "packed_a",    "packed_b",
-    "raster",     "edge",           "subgroup_size",  "optimization"};
+    "scope",          "tile_m",      "tile_n",        "tile_k",      "reg_m",
+    "reg_n",          "subgroup_m",  "subgroup_n",    "unroll_k",    "dot",
+    "split_k",        "reduction",   "subgroups_k",   "tile_batch",  "vector_width_a",
+    "vector_width_b", "load_path_a", "load_path_b",   "stage",       "stages",
+    "shared_pad",     "prefetch",    "store_map",     "packed_a",    "packed_b",
+    "raster",         "edge",        "subgroup_size", "optimization"};
 
 constexpr Base kNaive = {Family::kNaive, "tile_m=4,8,16 tile_n=8,16,32"};
 
@@ -207,6 +208,9 @@ constexpr Table kTables[] = {
     {kMatrix, "matrix units, two tiles in the order of the operands", 64, 512,
      "tile_m=128 tile_n=128,192 tile_k=16,32 subgroup_m=64 subgroup_n=48,64 unroll_k=16,32 "
      "stage=stored shared_pad=8 store_map=plain,permuted"},
+    {kMatrix, "matrix units, few tiles: subgroups divide the steps of each", 64, 512,
+     "tile=32,64 tile_k=64 subgroups_k=2,4 stage=shared,stored stages=1 shared_pad=8 "
+     "prefetch=ahead"},
     {kMatrix, "matrix units, small problems and small units", 32, 512,
      "tile=32,64,128 tile_k=16,32 subgroup=16,32 stages=1,2 shared_pad=0,8"},
     {kMatrix, "matrix units, rows of tiles in groups: the gain from cache reuse", 32, 512,

@@ -18,6 +18,8 @@
 //:
 //: TILE_M, TILE_N, TILE_K        a workgroup's block of C, and the steps of k in a tile
 //: SUBGROUP_M, SUBGROUP_N        a subgroup's block of C; SUBGROUP_SIZE is its number of invocations
+//: SUBGROUPS_K                   subgroups that share a block of C: each multiplies a part of the steps of each
+//:                               tile, and matrix/store.glsl adds their sums
 //: MATRIX_M, MATRIX_N, MATRIX_K  what the unit multiplies at once
 //: UNROLL_K                      steps of k a trip of the loop in multiply_tile
 //: LOAD_PATH_A, LOAD_PATH_B      DIRECT: fragments are loaded from memory; else from shared memory
@@ -43,9 +45,9 @@ const uint SUBGROUPS_M = TILE_M / SUBGROUP_M;
 const uint SUBGROUPS_N = TILE_N / SUBGROUP_N;
 const uint FRAGMENTS_M = SUBGROUP_M / MATRIX_M;  // in a subgroup's block
 const uint FRAGMENTS_N = SUBGROUP_N / MATRIX_N;
-const uint LOCAL_SIZE = SUBGROUPS_M * SUBGROUPS_N * SUBGROUP_SIZE;
+const uint LOCAL_SIZE = SUBGROUPS_M * SUBGROUPS_N * SUBGROUPS_K * SUBGROUP_SIZE;
 
-layout(local_size_x = (TILE_M / SUBGROUP_M) * (TILE_N / SUBGROUP_N) * SUBGROUP_SIZE) in;
+layout(local_size_x = (TILE_M / SUBGROUP_M) * (TILE_N / SUBGROUP_N) * SUBGROUPS_K * SUBGROUP_SIZE) in;
 
 #include "common/problem.glsl"
 #include "matrix/shared_memory.glsl"
@@ -73,14 +75,22 @@ layout(local_size_x = (TILE_M / SUBGROUP_M) * (TILE_N / SUBGROUP_N) * SUBGROUP_S
 MatrixC sums[FRAGMENTS_M][FRAGMENTS_N];
 uint subgroup_row, subgroup_column;  // first row and column of the subgroup's block in the tile
 
+// Step u of a trip that begins at a step of the subgroup's part of the tile.
+#if SUBGROUPS_K > 1
+uint subgroup_step;  // where that part begins
+#define tile_step(step, u) subgroup_step + step + u
+#else
+#define tile_step(step, u) step + u
+#endif
+
 void multiply_tile(uint stage) {
-  for (uint step = 0; step < TILE_K; step += UNROLL_K)
+  for (uint step = 0; step < TILE_K / SUBGROUPS_K; step += UNROLL_K)
     [[unroll]] for (uint u = 0; u < UNROLL_K; u += MATRIX_K) {
       MatrixA fragments[FRAGMENTS_M];
       [[unroll]] for (uint i = 0; i < FRAGMENTS_M; ++i)
-        fragments[i] = fragment_a(stage, subgroup_row + i * MATRIX_M, step + u);
+        fragments[i] = fragment_a(stage, subgroup_row + i * MATRIX_M, tile_step(step, u));
       [[unroll]] for (uint j = 0; j < FRAGMENTS_N; ++j) {
-        const MatrixB fragment = fragment_b(stage, step + u, subgroup_column + j * MATRIX_N);
+        const MatrixB fragment = fragment_b(stage, tile_step(step, u), subgroup_column + j * MATRIX_N);
         [[unroll]] for (uint i = 0; i < FRAGMENTS_M; ++i)
           sums[i][j] = multiply_add(fragments[i], fragment, sums[i][j]);
       }
@@ -238,8 +248,14 @@ void main() {
   begin_gemm(gl_WorkGroupID.z);
   const uvec2 tile = tile_position();
   const uint row = tile.y * TILE_M, column = tile.x * TILE_N;
-  subgroup_row = gl_SubgroupID / SUBGROUPS_N * SUBGROUP_M;
-  subgroup_column = gl_SubgroupID % SUBGROUPS_N * SUBGROUP_N;
+#if SUBGROUPS_K > 1
+  const uint blocks = SUBGROUPS_M * SUBGROUPS_N, block = gl_SubgroupID % blocks;
+  subgroup_step = gl_SubgroupID / blocks * (TILE_K / SUBGROUPS_K);
+#else
+  const uint block = gl_SubgroupID;
+#endif
+  subgroup_row = block / SUBGROUPS_N * SUBGROUP_M;
+  subgroup_column = block % SUBGROUPS_N * SUBGROUP_N;
   [[unroll]] for (uint i = 0; i < FRAGMENTS_M; ++i)
     [[unroll]] for (uint j = 0; j < FRAGMENTS_N; ++j) sums[i][j] = splat(ELEMENT(0));
   run_k_loop(row, column);

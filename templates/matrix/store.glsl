@@ -6,6 +6,7 @@
 //: FRAGMENT_STORES  whether fragments are stored as a whole: NONE, WHOLE or NARROWED
 //: C_TILE           the tile of an operand whose place the fragments take; else they have their own
 //: VECTOR_WIDTH_C   elements of C a store
+//: SUBGROUPS_K      subgroups that each hold a part of the sums
 #include "epilogue/store_vector.glsl"
 
 #if FRAGMENT_STORES == WHOLE
@@ -46,7 +47,7 @@ bool stores_fragments() { return false; }
 void store_fragments(uint row, uint column) {}
 #endif
 
-// put_fragment() puts a fragment into shared memory, and sum_at() takes its i-th sum from there.
+// put_fragment() puts a fragment into shared memory, and sum_in() takes its i-th sum from there.
 #if defined(C_TILE)
 // In place of a tile that is no longer needed.
 const uint C_VECTORS = MATRIX_M * MATRIX_N / SHARED_WORDS;  // of a fragment
@@ -59,21 +60,38 @@ void store_tile_c(spirv_by_reference SHARED_VECTOR p, MatrixC x, uint layout_of,
 float from_bits(float type, uint bits) { return uintBitsToFloat(bits); }
 int from_bits(int type, uint bits) { return int(bits); }
 uint from_bits(uint type, uint bits) { return bits; }
-ELEMENT sum_at(uint i) {
-  return from_bits(ELEMENT(0), word_in(C_TILE[0][gl_SubgroupID * C_VECTORS + i / SHARED_WORDS], i));
+ELEMENT sum_in(uint subgroup, uint i) {
+  return from_bits(ELEMENT(0), word_in(C_TILE[0][subgroup * C_VECTORS + i / SHARED_WORDS], i));
 }
 void begin_fragments() { tile_barrier(); }
 #else
-shared ELEMENT c_tile[SUBGROUPS_M * SUBGROUPS_N][MATRIX_M * MATRIX_N];
+shared ELEMENT c_tile[SUBGROUPS_M * SUBGROUPS_N * SUBGROUPS_K][MATRIX_M * MATRIX_N];
 #define put_fragment(x) store_shared_c(c_tile[gl_SubgroupID][0], x, BY_ROWS, MATRIX_N, 40, WORKGROUP_SCOPE)
-ELEMENT sum_at(uint i) { return c_tile[gl_SubgroupID][i]; }
+ELEMENT sum_in(uint subgroup, uint i) { return c_tile[subgroup][i]; }
 void begin_fragments() {}
+#endif
+
+#if SUBGROUPS_K > 1
+// The subgroups of a block add their sums, always in the same order, and store a part of the fragment each.
+const uint BLOCKS = SUBGROUPS_M * SUBGROUPS_N;
+ELEMENT sum_at(uint i) {
+  const uint block = gl_SubgroupID % BLOCKS;
+  ELEMENT sum = sum_in(block, i);
+  [[unroll]] for (uint other = 1; other < SUBGROUPS_K; ++other) sum += sum_in(block + other * BLOCKS, i);
+  return sum;
+}
+uint first_vector() { return gl_SubgroupID / BLOCKS * SUBGROUP_SIZE + gl_SubgroupInvocationID; }
+void fragment_barrier() { tile_barrier(); }
+#else
+ELEMENT sum_at(uint i) { return sum_in(gl_SubgroupID, i); }
+uint first_vector() { return gl_SubgroupInvocationID; }
+void fragment_barrier() { subgroupBarrier(); }
 #endif
 
 // Stores the fragment in shared memory to C.
 void store_fragment(bool vectors, uint row, uint column) {
-  [[dont_unroll]] for (uint v = gl_SubgroupInvocationID; v < MATRIX_M * MATRIX_N / VECTOR_WIDTH_C;
-                       v += SUBGROUP_SIZE) {
+  [[dont_unroll]] for (uint v = first_vector(); v < MATRIX_M * MATRIX_N / VECTOR_WIDTH_C;
+                       v += SUBGROUPS_K * SUBGROUP_SIZE) {
     const uint first = v * VECTOR_WIDTH_C;
     const uint to_row = row + first / MATRIX_N, to_column = column + first % MATRIX_N;
     if (to_row >= m) break;
@@ -98,9 +116,9 @@ void store_sums(uvec2 tile, uint row, uint column) {
       [[unroll]] for (uint j = 0; j < FRAGMENTS_N; ++j)
         if (fragment == i * FRAGMENTS_N + j)
           put_fragment(sums[i][j]);
-    subgroupBarrier();
+    fragment_barrier();
     store_fragment(vectors, row + fragment / FRAGMENTS_N * MATRIX_M,
                    column + fragment % FRAGMENTS_N * MATRIX_N);
-    subgroupBarrier();
+    fragment_barrier();
   }
 }

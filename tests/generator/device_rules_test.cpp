@@ -37,6 +37,7 @@ TEST(DeviceRules, RejectEachBrokenPointWithItsReason) {
       {vector_point(), "prefetch=ahead", "prefetch ahead is for"},
       {vector_point(), "tile_n=64 reg_n=8 stage=stored prefetch=ahead", "prefetch ahead is for"},
       {vector_point(), "stage=stored prefetch=peeled", "prefetch peeled is for matrix"},
+      {vector_point(), "subgroups_k=2", "subgroups_k must be 1"},
       {tiled_point(), "stages=2 prefetch=ahead", "prefetch ahead is for"},
       {tiled_point(), "stages=1 prefetch=peeled", "prefetch peeled is for matrix"},
       {tiled_point(), "store_map=permuted", "store_map permuted is for"},

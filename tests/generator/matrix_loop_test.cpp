@@ -157,6 +157,7 @@ const char* const kLoopKernels[] = {"",
                                     "prefetch=ahead",
                                     "prefetch=peeled",
                                     "stages=2",
+                                    "subgroups_k=2",
                                     "subgroup_size=64 tile_n=128",
                                     "vector_width_a=1 vector_width_b=2",
                                     "tile_k=64 unroll_k=64"};

@@ -88,6 +88,8 @@ TEST(Matrix, BrokenPointsAreRejectedWithTheirReason) {
       {"vector_width_a=1 load_path_a=direct edge=exact", "multiples of 16 bytes"},
       {"matrix_k=32 unroll_k=32", "do not have the shape"},
       {"dot=4", "dot must be"},
+      {"subgroups_k=3", "subgroups_k must be"},
+      {"subgroups_k=4", "must divide a subgroup's share"},
       {"load_path_a=direct load_path_b=direct packed_a=yes packed_b=yes stage=none shared_pad=0 "
        "prefetch=ahead",
        "prefetch ahead is for"},

@@ -78,6 +78,10 @@ const char* const kOtherPaths[] = {
     "prefetch=peeled split_k=3 raster=column",
     "stage=stored prefetch=ahead raster=grouped4",
     "stage=stored prefetch=peeled",
+    "stage=stored stages=2 subgroups_k=2",
+    "subgroups_k=2 split_k=3",
+    "subgroups_k=2 load_path_a=direct load_path_b=direct packed_a=yes packed_b=yes stage=none "
+    "shared_pad=0",
 };
 
 /// Tiles in the order in which operands are stored, for 16-bit operands.
@@ -247,10 +251,10 @@ TEST_F(CertifyMatrixTest, MutantsAreRefused) {
   } kMutants[] = {
       {"A read by columns instead of rows", "", "(step) / SHARED_ELEMENTS], BY_ROWS",
        "(step) / SHARED_ELEMENTS], BY_COLUMNS"},
-      {"B's fragments one step late", "", "fragment_b(stage, step + u,",
+      {"B's fragments one step late", "", "fragment_b(stage, tile_step(step, u),",
        "fragment_b(stage, (step + u + MATRIX_K) % TILE_K,"},
-      {"a subgroup's columns swapped with its rows", "", "gl_SubgroupID / SUBGROUPS_N * SUBGROUP_M",
-       "gl_SubgroupID % SUBGROUPS_N * SUBGROUP_M"},
+      {"a subgroup's columns swapped with its rows", "", "block / SUBGROUPS_N * SUBGROUP_M",
+       "block % SUBGROUPS_N * SUBGROUP_M"},
       {"steps beyond k kept", "", "left == ELEMENTS_PER_WORD ? x", "left >= 0u ? x"},
       {"rows beyond m not clamped to what may be read", "", "if (to_row >= m) break;", ""},
       {"the last row of A read at the one before", "", "clamp_index(row0 + at.x, m - 1)",
@@ -280,6 +284,13 @@ TEST_F(CertifyMatrixTest, MutantsAreRefused) {
       {"the last tile put in the place of the one before", "stages=2", "put_tile_a(1 - stage);",
        "put_tile_a(stage);"},
       {"the last stage multiplied once more", "stages=2", "stage = 1 - stage", "stage = stage"},
+      {"subgroups that multiply the same steps", "subgroups_k=2", "subgroup_step + step", "step"},
+      {"one subgroup's sums instead of all", "subgroups_k=2", "other < SUBGROUPS_K", "other < 1"},
+      {"the same subgroup's sums twice", "subgroups_k=2", "block + other * BLOCKS", "block"},
+      {"sums added before other subgroups have put theirs", "subgroups_k=2",
+       "void fragment_barrier() { tile_barrier(); }", "void fragment_barrier() {}"},
+      {"a part of a fragment not stored", "subgroups_k=2", "gl_SubgroupID / BLOCKS * SUBGROUP_SIZE",
+       "0"},
       {"packed fragments of A in the wrong order", "load_path_a=direct packed_a=yes",
        "a_first_tile + k0 * MATRIX_M", "a_first_tile + k0 * MATRIX_K"},
       {"packed tiles of A at one place", "load_path_a=direct packed_a=yes",

@@ -28,7 +28,7 @@ double fragment_registers(const Variant& v, const Types& types, const GpuGenerat
   const double step = static_cast<double>(v.subgroup_m + v.subgroup_n) * v.matrix_k *
                       static_cast<double>(bytes_of(types.a)) * 8 / kRegisterBits / lanes;
   if (!gpu.keeps_more) return step * (v.stages + 1) / 2;
-  const double steps = static_cast<double>(v.tile_k) / v.matrix_k + v.stages - 1;
+  const double steps = static_cast<double>(v.tile_k) / (v.matrix_k * v.subgroups_k) + v.stages - 1;
   return step * (2 * steps - 1);
 }
 

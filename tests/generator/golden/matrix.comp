@@ -16,6 +16,7 @@
 #define SHARED_PAD 8
 #define UNROLL_K 16
 #define SUBGROUP_SIZE 32
+#define SUBGROUPS_K 1
 #define ELEMENT float
 #define VECTOR_A uvec4
 #define VECTOR_B uvec4
@@ -82,9 +83,9 @@ const uint SUBGROUPS_M = TILE_M / SUBGROUP_M;
 const uint SUBGROUPS_N = TILE_N / SUBGROUP_N;
 const uint FRAGMENTS_M = SUBGROUP_M / MATRIX_M;  // in a subgroup's block
 const uint FRAGMENTS_N = SUBGROUP_N / MATRIX_N;
-const uint LOCAL_SIZE = SUBGROUPS_M * SUBGROUPS_N * SUBGROUP_SIZE;
+const uint LOCAL_SIZE = SUBGROUPS_M * SUBGROUPS_N * SUBGROUPS_K * SUBGROUP_SIZE;
 
-layout(local_size_x = (TILE_M / SUBGROUP_M) * (TILE_N / SUBGROUP_N) * SUBGROUP_SIZE) in;
+layout(local_size_x = (TILE_M / SUBGROUP_M) * (TILE_N / SUBGROUP_N) * SUBGROUPS_K * SUBGROUP_SIZE) in;
 
 // Byte for byte GemmPushConstants of generator/emit.h.
 layout(push_constant) uniform Problem {
@@ -333,14 +334,17 @@ void put_tile_b(uint stage) {
 MatrixC sums[FRAGMENTS_M][FRAGMENTS_N];
 uint subgroup_row, subgroup_column;  // first row and column of the subgroup's block in the tile
 
+// Step u of a trip that begins at a step of the subgroup's part of the tile.
+#define tile_step(step, u) step + u
+
 void multiply_tile(uint stage) {
-  for (uint step = 0; step < TILE_K; step += UNROLL_K)
+  for (uint step = 0; step < TILE_K / SUBGROUPS_K; step += UNROLL_K)
     [[unroll]] for (uint u = 0; u < UNROLL_K; u += MATRIX_K) {
       MatrixA fragments[FRAGMENTS_M];
       [[unroll]] for (uint i = 0; i < FRAGMENTS_M; ++i)
-        fragments[i] = fragment_a(stage, subgroup_row + i * MATRIX_M, step + u);
+        fragments[i] = fragment_a(stage, subgroup_row + i * MATRIX_M, tile_step(step, u));
       [[unroll]] for (uint j = 0; j < FRAGMENTS_N; ++j) {
-        const MatrixB fragment = fragment_b(stage, step + u, subgroup_column + j * MATRIX_N);
+        const MatrixB fragment = fragment_b(stage, tile_step(step, u), subgroup_column + j * MATRIX_N);
         [[unroll]] for (uint i = 0; i < FRAGMENTS_M; ++i)
           sums[i][j] = multiply_add(fragments[i], fragment, sums[i][j]);
       }
@@ -416,7 +420,7 @@ void store_fragments(uint row, uint column) {
                      BY_ROWS, stride);
 }
 
-// put_fragment() puts a fragment into shared memory, and sum_at() takes its i-th sum from there.
+// put_fragment() puts a fragment into shared memory, and sum_in() takes its i-th sum from there.
 // In place of a tile that is no longer needed.
 const uint C_VECTORS = MATRIX_M * MATRIX_N / SHARED_WORDS;  // of a fragment
 spirv_instruction(id = 4458)
@@ -428,15 +432,19 @@ void store_tile_c(spirv_by_reference SHARED_VECTOR p, MatrixC x, uint layout_of,
 float from_bits(float type, uint bits) { return uintBitsToFloat(bits); }
 int from_bits(int type, uint bits) { return int(bits); }
 uint from_bits(uint type, uint bits) { return bits; }
-ELEMENT sum_at(uint i) {
-  return from_bits(ELEMENT(0), word_in(C_TILE[0][gl_SubgroupID * C_VECTORS + i / SHARED_WORDS], i));
+ELEMENT sum_in(uint subgroup, uint i) {
+  return from_bits(ELEMENT(0), word_in(C_TILE[0][subgroup * C_VECTORS + i / SHARED_WORDS], i));
 }
 void begin_fragments() { tile_barrier(); }
 
+ELEMENT sum_at(uint i) { return sum_in(gl_SubgroupID, i); }
+uint first_vector() { return gl_SubgroupInvocationID; }
+void fragment_barrier() { subgroupBarrier(); }
+
 // Stores the fragment in shared memory to C.
 void store_fragment(bool vectors, uint row, uint column) {
-  [[dont_unroll]] for (uint v = gl_SubgroupInvocationID; v < MATRIX_M * MATRIX_N / VECTOR_WIDTH_C;
-                       v += SUBGROUP_SIZE) {
+  [[dont_unroll]] for (uint v = first_vector(); v < MATRIX_M * MATRIX_N / VECTOR_WIDTH_C;
+                       v += SUBGROUPS_K * SUBGROUP_SIZE) {
     const uint first = v * VECTOR_WIDTH_C;
     const uint to_row = row + first / MATRIX_N, to_column = column + first % MATRIX_N;
     if (to_row >= m) break;
@@ -461,10 +469,10 @@ void store_sums(uvec2 tile, uint row, uint column) {
       [[unroll]] for (uint j = 0; j < FRAGMENTS_N; ++j)
         if (fragment == i * FRAGMENTS_N + j)
           put_fragment(sums[i][j]);
-    subgroupBarrier();
+    fragment_barrier();
     store_fragment(vectors, row + fragment / FRAGMENTS_N * MATRIX_M,
                    column + fragment % FRAGMENTS_N * MATRIX_N);
-    subgroupBarrier();
+    fragment_barrier();
   }
 }
 
@@ -472,8 +480,9 @@ void main() {
   begin_gemm(gl_WorkGroupID.z);
   const uvec2 tile = tile_position();
   const uint row = tile.y * TILE_M, column = tile.x * TILE_N;
-  subgroup_row = gl_SubgroupID / SUBGROUPS_N * SUBGROUP_M;
-  subgroup_column = gl_SubgroupID % SUBGROUPS_N * SUBGROUP_N;
+  const uint block = gl_SubgroupID;
+  subgroup_row = block / SUBGROUPS_N * SUBGROUP_M;
+  subgroup_column = block % SUBGROUPS_N * SUBGROUP_N;
   [[unroll]] for (uint i = 0; i < FRAGMENTS_M; ++i)
     [[unroll]] for (uint j = 0; j < FRAGMENTS_N; ++j) sums[i][j] = splat(ELEMENT(0));
   run_k_loop(row, column);
