@@ -64,11 +64,10 @@ struct OnDemandKernels::Impl {
   std::unordered_map<std::string, Class> classes;  // by signature
   std::unordered_set<std::string> wrong_kernels;   // hashes, as the database has them
   int under_way = 0;
-  struct Running {
-    Clock::time_point since;
-    bool said = false;  // that it takes longer than anybody waits
-  };
-  std::optional<Running> running;  // which of those under way the background thread is at
+  // Since when the background thread is at one of those under way, and whether it was said that
+  // this one, or the next where none has begun, takes longer than calls wait.
+  std::optional<Clock::time_point> running_since;
+  bool said = false;
 
   std::mutex listening;  // held while the listener runs; never beside the other one
   std::function<void()> listener;
@@ -173,7 +172,7 @@ State OnDemandKernels::Impl::tried(Entry& entry, std::string& failure) {
 void OnDemandKernels::Impl::run(Entry& entry) {
   {
     const std::lock_guard lock(mutex);
-    running = {.since = Clock::now()};
+    running_since = Clock::now();
   }
   std::string failure;
   State state = State::kFailed;
@@ -193,7 +192,8 @@ void OnDemandKernels::Impl::end(Entry& entry, State state) {
   {
     const std::lock_guard lock(mutex);
     entry.state = state;
-    running.reset();
+    running_since.reset();
+    said = false;
   }
   {
     const std::lock_guard lock(listening);
@@ -282,7 +282,8 @@ bool OnDemandKernels::request(const KernelRanking& tuned, const Problem& p, cons
 bool OnDemandKernels::Impl::wait_for(const Class& of_class, Clock::time_point until,
                                      std::unique_lock<std::mutex>& locked) {
   while (count(of_class, State::kQueued) > 0) {
-    const Clock::time_point end = running ? std::min(until, running->since + patience) : until;
+    const Clock::time_point end =
+        running_since ? std::min(until, *running_since + patience) : until;
     if (Clock::now() >= end) return false;
     changed.wait_until(locked, end);
   }
@@ -290,7 +291,7 @@ bool OnDemandKernels::Impl::wait_for(const Class& of_class, Clock::time_point un
 }
 
 void OnDemandKernels::Impl::warn_timed_out(const std::string& signature) {
-  if (!running || std::exchange(running->said, true)) return;
+  if (std::exchange(said, true)) return;
   log_warning(
       fmt::format("no kernel for {} was certified on {} within {:.3g} s, so that a slower one is "
                   "used; calls and "

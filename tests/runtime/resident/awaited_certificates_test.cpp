@@ -119,14 +119,17 @@ class HangingCompiler : public AwaitedCertificates {
  protected:
   void SetUp() override {
     AwaitedCertificates::SetUp();
+    open_with(std::chrono::milliseconds(20));
+  }
+  void open_with(std::chrono::milliseconds patience) {
     const std::shared_ptr<Device> device = Device::open(device_);
     on_demand_ = std::make_shared<OnDemandKernels>(
         device_, "", folder_ / "cache",
-        [this, let_go = let_go_.get_future().share()] {
+        [this, let_go = begins_] {
           let_go.wait();
           return Device::open(device_);
         },
-        std::chrono::milliseconds(20));
+        patience);
     resident_ = std::make_shared<Resident>(
         device, KernelRanking(device_.limits, {}, {}), KernelHashes(),
         std::make_shared<KernelCache>(folder_ / "cache"), [device] { return device; }, on_demand_);
@@ -152,6 +155,7 @@ class HangingCompiler : public AwaitedCertificates {
   }
 
   std::promise<void> let_go_;
+  const std::shared_future<void> begins_ = let_go_.get_future().share();
   bool released_ = false;
   std::shared_ptr<OnDemandKernels> on_demand_;
   std::shared_ptr<Resident> resident_;
@@ -170,6 +174,12 @@ TEST_F(HangingCompiler, IsWaitedForWithinABoundAndSaidOnce) {
   release();
   on_demand_->wait();
   for (const Problem& p : {row_, block_}) EXPECT_EQ(chosen(p, AwaitCertificate::kNo), wanted(p));
+}
+
+TEST_F(HangingCompiler, IsSaidEvenBeforeItHasBegun) {
+  open_with(std::chrono::milliseconds(0));
+  expect_one_line(said_by([&] { chosen(row_, AwaitCertificate::kYes); }), "was certified on");
+  EXPECT_THAT(said_by([&] { chosen(block_, AwaitCertificate::kYes); }), IsEmpty());
 }
 
 TEST_F(HangingCompiler, AGroupedCallGetsTheFallbackAfterTheBound) {
