@@ -37,6 +37,7 @@ void define_operand(Defines& defines, const Variant& v, const Signature& s, Oper
     const int width = is_a ? v.vector_width_a : store_width_b(v, s);
     set_words(defines, fmt::format("VECTOR_WIDTH_{}", letter), fmt::format("VECTOR_{}", letter),
               width);
+    set("ELEMENTS", width * elements_per_word(v, s.types));
     return;
   }
   const int width = is_a ? load_width_a(v, s) : load_width_b(v, s);
@@ -60,9 +61,9 @@ void define_units(Defines& defines, const Variant& v, const Signature& s) {
              narrows_fragments(v, s)  ? "NARROWED"
              : stores_fragments(v, s) ? "WHOLE"
                                       : "NONE");
+  set_define(defines, "LOCAL_SIZE", local_size(v));
   if (has_workgroup_scope(v)) {
-    set_define(defines, "MATRIX_SCOPE", 2);
-    set_define(defines, "LOCAL_SIZE", local_size(v));
+    set_define(defines, "MATRIX_SCOPE", "gl_ScopeWorkgroup");
     set_define(defines, "PIECE_M", piece_rows(v, s.types));
     return;
   }
@@ -144,7 +145,8 @@ void define_matrix(Defines& defines, const MatrixShape& shape) {
   set_define(defines, "MATRIX_K", shape.k);
   set_define(defines, "OPERAND_BITS", static_cast<int>(8 * bytes_of(shape.operand)));
   set_define(defines, "OPERAND_TAG", matrix_tag(shape.operand));
-  set_define(defines, "MATRIX_SCOPE", 3);
+  set_define(defines, "ELEMENTS_PER_WORD", static_cast<int>(4 / bytes_of(shape.operand)));
+  set_define(defines, "MATRIX_SCOPE", "gl_ScopeSubgroup");
   // The bits of MatrixOperands that mark A, B, C and the result as signed.
   set_define(defines, "SIGNED_OPERANDS", shape.operand == DataType::kI8 ? 15 : 0);
   define_elements(defines, shape.sum);

@@ -27,8 +27,8 @@ void define_result(Defines& defines, DataType c, const Epilogue& epilogue, Diale
 /// `reads` is false.
 void define_weights(Defines& defines, const Types& t, bool reads, int width, int b_binding,
                     std::size_t scale_binding);
-/// The shape and types of matrix operations (templates/matrix/types.glsl). Throws kInternal for a
-/// type that no matrix unit supports.
+/// The shape and types of matrix operations (templates/matrix/cooperative_matrix.glsl). Throws
+/// kInternal for a type that no matrix unit supports.
 void define_matrix(Defines& defines, const MatrixShape& shape);
 
 /// All of a GEMM kernel: each parameter of the variant in capitals, with its value, and what

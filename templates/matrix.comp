@@ -39,15 +39,14 @@
 #extension GL_KHR_shader_subgroup_basic : enable
 #pragma use_vulkan_memory_model
 #include "common/elements.glsl"
-#include "matrix/types.glsl"
+#include "matrix/cooperative_matrix.glsl"
 
 const uint SUBGROUPS_M = TILE_M / SUBGROUP_M;
 const uint SUBGROUPS_N = TILE_N / SUBGROUP_N;
 const uint FRAGMENTS_M = SUBGROUP_M / MATRIX_M;  // in a subgroup's block
 const uint FRAGMENTS_N = SUBGROUP_N / MATRIX_N;
-const uint LOCAL_SIZE = SUBGROUPS_M * SUBGROUPS_N * SUBGROUPS_K * SUBGROUP_SIZE;
 
-layout(local_size_x = (TILE_M / SUBGROUP_M) * (TILE_N / SUBGROUP_N) * SUBGROUPS_K * SUBGROUP_SIZE) in;
+layout(local_size_x = LOCAL_SIZE) in;
 
 #include "common/problem.glsl"
 #include "matrix/shared_memory.glsl"
@@ -92,7 +91,7 @@ void multiply_tile(uint stage) {
       [[unroll]] for (uint j = 0; j < FRAGMENTS_N; ++j) {
         const MatrixB fragment = fragment_b(stage, tile_step(step, u), subgroup_column + j * MATRIX_N);
         [[unroll]] for (uint i = 0; i < FRAGMENTS_M; ++i)
-          sums[i][j] = multiply_add(fragments[i], fragment, sums[i][j]);
+          sums[i][j] = coopMatMulAdd(fragments[i], fragment, sums[i][j]);
       }
     }
 }
@@ -257,7 +256,7 @@ void main() {
   subgroup_row = block / SUBGROUPS_N * SUBGROUP_M;
   subgroup_column = block % SUBGROUPS_N * SUBGROUP_N;
   [[unroll]] for (uint i = 0; i < FRAGMENTS_M; ++i)
-    [[unroll]] for (uint j = 0; j < FRAGMENTS_N; ++j) sums[i][j] = splat(ELEMENT(0));
+    [[unroll]] for (uint j = 0; j < FRAGMENTS_N; ++j) sums[i][j] = coopmatC(ELEMENT(0));
   run_k_loop(row, column);
   store_sums(tile, row + subgroup_row, column + subgroup_column);
 }

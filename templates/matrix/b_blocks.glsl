@@ -70,5 +70,6 @@ void put_tile_b(uint stage) {
   }
 }
 
-#define fragment_b(stage, step, column) \
-  load_tile_b(b_tile[stage][(column) * SHARED_STRIDE + (step) / SHARED_ELEMENTS], BY_COLUMNS, SHARED_STRIDE, 32)
+#define fragment_b(stage, step, column)                                                  \
+  coopMatLoadSharedB(b_tile[stage][(column) * SHARED_STRIDE + (step) / SHARED_ELEMENTS], \
+                     CooperativeMatrixLayoutColumnMajor, SHARED_STRIDE, NonPrivate)

@@ -18,11 +18,13 @@ void fetch_tile_$a() {
 }
 void fetch_last_tile_$a(uint k0) { $a_next_tile = $a_first_tile + k0 * MATRIX_$M; }
 #if $A == A
-#define fragment_a(stage, row, step) \
-  load_global_a(a[(a_tile + (row) * lda + (step) * MATRIX_M) / ELEMENTS_A], BY_ROWS, MATRIX_K / ELEMENTS_A)
+#define fragment_a(stage, row, step)                                       \
+  coopMatLoadA(a[(a_tile + (row) * lda + (step) * MATRIX_M) / ELEMENTS_A], \
+               CooperativeMatrixLayoutRowMajor, MATRIX_K / ELEMENTS_A)
 #else
-#define fragment_b(stage, step, column) \
-  load_global_b(b[(b_tile + (column) * ldb + (step) * MATRIX_N) / ELEMENTS_B], BY_COLUMNS, MATRIX_K / ELEMENTS_B)
+#define fragment_b(stage, step, column)                                       \
+  coopMatLoadB(b[(b_tile + (column) * ldb + (step) * MATRIX_N) / ELEMENTS_B], \
+               CooperativeMatrixLayoutColumnMajor, MATRIX_K / ELEMENTS_B)
 #endif
 
 #elif ALONG_K_$A
@@ -34,11 +36,13 @@ void fetch_tile_$a() {
 }
 void fetch_last_tile_$a(uint k0) { $a_next_tile = $a_first_tile + k0; }
 #if $A == A
-#define fragment_a(stage, row, step) \
-  load_global_a(a[(a_tile + (row) * lda + (step)) / ELEMENTS_A], BY_ROWS, lda / ELEMENTS_A)
+#define fragment_a(stage, row, step)                            \
+  coopMatLoadA(a[(a_tile + (row) * lda + (step)) / ELEMENTS_A], \
+               CooperativeMatrixLayoutRowMajor, lda / ELEMENTS_A)
 #else
-#define fragment_b(stage, step, column) \
-  load_global_b(b[(b_tile + (column) * ldb + (step)) / ELEMENTS_B], BY_COLUMNS, ldb / ELEMENTS_B)
+#define fragment_b(stage, step, column)                            \
+  coopMatLoadB(b[(b_tile + (column) * ldb + (step)) / ELEMENTS_B], \
+               CooperativeMatrixLayoutColumnMajor, ldb / ELEMENTS_B)
 #endif
 
 #else
@@ -50,11 +54,13 @@ void fetch_tile_$a() {
 }
 void fetch_last_tile_$a(uint k0) { $a_next_tile = $a_first_tile + k0 * ld$a; }
 #if $A == A
-#define fragment_a(stage, row, step) \
-  load_global_a(a[(a_tile + (step) * lda + (row)) / ELEMENTS_A], BY_COLUMNS, lda / ELEMENTS_A)
+#define fragment_a(stage, row, step)                            \
+  coopMatLoadA(a[(a_tile + (step) * lda + (row)) / ELEMENTS_A], \
+               CooperativeMatrixLayoutColumnMajor, lda / ELEMENTS_A)
 #else
-#define fragment_b(stage, step, column) \
-  load_global_b(b[(b_tile + (step) * ldb + (column)) / ELEMENTS_B], BY_ROWS, ldb / ELEMENTS_B)
+#define fragment_b(stage, step, column)                            \
+  coopMatLoadB(b[(b_tile + (step) * ldb + (column)) / ELEMENTS_B], \
+               CooperativeMatrixLayoutRowMajor, ldb / ELEMENTS_B)
 #endif
 #endif
 

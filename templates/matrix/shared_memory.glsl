@@ -7,8 +7,6 @@
 //: OPERAND_BITS               of an element of A and B
 //: TILE_K, SHARED_PAD         elements in a row along k, and behind it against bank conflicts
 //: SHARED_WORDS               32-bit words in a vector (SHARED_VECTOR)
-#extension GL_KHR_memory_scope_semantics : enable
-
 // Words that hold several elements, the first in the low bits.
 
 // The word x, whose elements are those from first on of a vector, with zeros from element count on.
@@ -89,19 +87,13 @@ void tile_barrier() {
                  gl_SemanticsAcquireRelease | gl_SemanticsMakeAvailable | gl_SemanticsMakeVisible);
 }
 
-// OpStore. Memory operand 32: non-private.
+// OpStore.
 spirv_instruction(id = 62) void store_shared(spirv_by_reference uint p, uint x, spirv_literal uint memory);
 #if SHARED_WORDS > 1
 spirv_instruction(id = 62)
 void store_shared(spirv_by_reference SHARED_VECTOR p, SHARED_VECTOR x, spirv_literal uint memory);
 #endif
-#define put_shared(p, x) store_shared(p, x, 32)
-
-// Loads of fragments; strides count vectors.
-spirv_instruction(id = 4457)
-MatrixA load_tile_a(spirv_by_reference SHARED_VECTOR p, uint layout_of, uint stride, spirv_literal uint memory);
-spirv_instruction(id = 4457)
-MatrixB load_tile_b(spirv_by_reference SHARED_VECTOR p, uint layout_of, uint stride, spirv_literal uint memory);
+#define put_shared(p, x) store_shared(p, x, NonPrivate)
 
 // word_in: word number i of a row, of which `vector` is the vector that holds it.
 // shared_vector: the vector of element e of all words.

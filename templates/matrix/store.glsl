@@ -11,26 +11,18 @@
 
 #if FRAGMENT_STORES == WHOLE
 // C has the type of the sums: where alpha is 1 and beta 0, fragments are C.
-spirv_instruction(id = 4458)
-void store_global_c(spirv_by_reference RESULT_C p, MatrixC x, uint layout_of, uint stride);
-
 bool stores_fragments() { return alpha == 1.0 && beta == 0.0; }
 void store_fragments(uint row, uint column) {
   const uint to = (offset_c + row * ldc + column) / VECTOR_WIDTH_C, stride = ldc / VECTOR_WIDTH_C;
   [[unroll]] for (uint i = 0; i < FRAGMENTS_M; ++i)
     [[unroll]] for (uint j = 0; j < FRAGMENTS_N; ++j)
-      store_global_c(c_vectors[to + i * MATRIX_M * stride + j * (MATRIX_N / VECTOR_WIDTH_C)], sums[i][j],
-                     BY_ROWS, stride);
+      coopMatStoreC(c_vectors[to + i * MATRIX_M * stride + j * (MATRIX_N / VECTOR_WIDTH_C)],
+                    sums[i][j], CooperativeMatrixLayoutRowMajor, stride);
 }
 #elif FRAGMENT_STORES == NARROWED
 // C is float16, and the sums are float32: where alpha is 1 and beta 0, the matrix unit's registers
 // are narrowed and stored to C, in vectors of 16 bytes.
 layout(binding = 2, std430) buffer OperandCWords { uvec4 c_quads[]; };
-
-#define MatrixNarrow MATRIX(OPERAND_TAG, ROWS_C, COLUMNS_C, USE_C)
-spirv_instruction(id = 115) MatrixNarrow narrow_sums(MatrixC x);
-spirv_instruction(id = 4458)
-void store_narrow(spirv_by_reference uvec4 p, MatrixNarrow x, uint layout_of, uint stride);
 
 const uint QUAD_ELEMENTS = 8;
 bool stores_fragments() { return alpha == 1.0 && beta == 0.0 && (ldc | offset_c) % QUAD_ELEMENTS == 0; }
@@ -38,8 +30,8 @@ void store_fragments(uint row, uint column) {
   const uint to = (offset_c + row * ldc + column) / QUAD_ELEMENTS, stride = ldc / QUAD_ELEMENTS;
   [[unroll]] for (uint i = 0; i < FRAGMENTS_M; ++i)
     [[unroll]] for (uint j = 0; j < FRAGMENTS_N; ++j)
-      store_narrow(c_quads[to + i * MATRIX_M * stride + j * (MATRIX_N / QUAD_ELEMENTS)], narrow_sums(sums[i][j]),
-                   BY_ROWS, stride);
+      coopMatStoreN(c_quads[to + i * MATRIX_M * stride + j * (MATRIX_N / QUAD_ELEMENTS)],
+                    coopmatN(sums[i][j]), CooperativeMatrixLayoutRowMajor, stride);
 }
 #else
 // Fragments cannot be C: it has another type, an epilogue, or kernels add to it atomically.
@@ -51,12 +43,9 @@ void store_fragments(uint row, uint column) {}
 #if defined(C_TILE)
 // In place of a tile that is no longer needed.
 const uint C_VECTORS = MATRIX_M * MATRIX_N / SHARED_WORDS;  // of a fragment
-spirv_instruction(id = 4458)
-void store_tile_c(spirv_by_reference SHARED_VECTOR p, MatrixC x, uint layout_of, uint stride,
-                  spirv_literal uint memory, uint scope);
-#define put_fragment(x)                                                                       \
-  store_tile_c(C_TILE[0][gl_SubgroupID * C_VECTORS], x, BY_ROWS, MATRIX_N / SHARED_WORDS, 40, \
-               WORKGROUP_SCOPE)
+#define put_fragment(x)                                                                         \
+  coopMatStoreSharedC(C_TILE[0][gl_SubgroupID * C_VECTORS], x, CooperativeMatrixLayoutRowMajor, \
+                      MATRIX_N / SHARED_WORDS, NonPrivateMakeAvailable, gl_ScopeWorkgroup)
 float from_bits(float type, uint bits) { return uintBitsToFloat(bits); }
 int from_bits(int type, uint bits) { return int(bits); }
 uint from_bits(uint type, uint bits) { return bits; }
@@ -66,7 +55,9 @@ ELEMENT sum_in(uint subgroup, uint i) {
 void begin_fragments() { tile_barrier(); }
 #else
 shared ELEMENT c_tile[SUBGROUPS_M * SUBGROUPS_N * SUBGROUPS_K][MATRIX_M * MATRIX_N];
-#define put_fragment(x) store_shared_c(c_tile[gl_SubgroupID][0], x, BY_ROWS, MATRIX_N, 40, WORKGROUP_SCOPE)
+#define put_fragment(x)                                                                       \
+  coopMatStoreSharedC(c_tile[gl_SubgroupID][0], x, CooperativeMatrixLayoutRowMajor, MATRIX_N, \
+                      NonPrivateMakeAvailable, gl_ScopeWorkgroup)
 ELEMENT sum_in(uint subgroup, uint i) { return c_tile[subgroup][i]; }
 void begin_fragments() {}
 #endif

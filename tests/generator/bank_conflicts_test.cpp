@@ -207,7 +207,8 @@ TEST(MemoryAccess, AddressesAreThoseOfTheTemplates) {
       emitted(matrix_point(), "f16_f16.nn"),
       AllOf(HasSubstr("SHARED_STRIDE = (TILE_K + SHARED_PAD) / SHARED_ELEMENTS"),
             HasSubstr("put_shared(a_tile[stage][at.x * SHARED_STRIDE + at.y], a_next[l])"),
-            HasSubstr("a_tile[stage][(row) * SHARED_STRIDE + (step) / SHARED_ELEMENTS], BY_ROWS"),
+            HasSubstr("a_tile[stage][(row) * SHARED_STRIDE + (step) / SHARED_ELEMENTS], "
+                      "CooperativeMatrixLayoutRowMajor"),
             HasSubstr("uvec2(i / loads_in_row + l * (LOCAL_SIZE / loads_in_row), i % loads_in_"),
             HasSubstr("const uint i = at.x % (together * step);"),
             HasSubstr("at.x - i + i % together * step + i / together, at.y)"),

@@ -145,7 +145,7 @@ TEST(Matrix, SumsAreSignedWhereOperandsAre) {
   // Operands have 8 bits and sums 32; kind 1 is signed, 2 is unsigned.
   for (const char* part : {"OPERAND_TAG 0x7F000208u", "SUM_TAG 0x7F000220u"})
     EXPECT_THAT(glsl("u8_i32"), HasSubstr(part));
-  EXPECT_THAT(glsl("u8_i32"), Not(HasSubstr("multiply_add_signed")));
+  EXPECT_THAT(glsl("u8_i32"), Not(HasSubstr("coopMatMulAddSigned")));
   for (const char* part : {"OPERAND_TAG 0x7F000108u", "SUM_TAG 0x7F000120u", "SIGNED_OPERANDS 15"})
     EXPECT_THAT(glsl("i8_i32"), HasSubstr(part));
 }

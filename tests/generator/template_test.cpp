@@ -2,8 +2,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
+#include <regex>
 #include <set>
 #include <sstream>
 
@@ -54,6 +57,25 @@ TEST(Templates, HaveOnlyLineComments) {
     EXPECT_EQ(entry.text.find("/*"), std::string_view::npos) << entry.name;
 }
 
+// What a compiler that knows the extensions would take from them stands in two files.
+TEST(Templates, OnlyCooperativeMatrixFilesSpellOpcodesAndTagsOfMatrices) {
+  const auto spelled = [](std::string_view text) {
+    std::set<std::string> found;
+    static const std::regex kOfMatrices(
+        "\\b(445[6-9]|53(6[7-9]|7[0-9]|8[0-2])|6022|5433|5439|0[xX]7[fF][0-9a-fA-F]+|\\w+_TAG|"
+        "spirv_type)\\b|SPV_(KHR_cooperative|NV_)\\w+");
+    const std::string all(text);
+    for (std::sregex_iterator at(all.begin(), all.end(), kOfMatrices), end; at != end; ++at)
+      found.insert(at->str());
+    return found;
+  };
+  const std::string_view kOwn[] = {"matrix/cooperative_matrix.glsl",
+                                   "matrix/cooperative_matrix2.glsl"};
+  for (const EmbeddedText& entry : embedded_templates())
+    EXPECT_EQ(spelled(entry.text).empty(), std::ranges::find(kOwn, entry.name) == std::end(kOwn))
+        << entry.name << ": " << testing::PrintToString(spelled(entry.text));
+}
+
 TEST(Templates, UnknownNamesAreErrors) { EXPECT_THROW(template_text("absent.comp"), Error); }
 
 TEST(Templates, EveryIncludedFileIsThereAndEveryFileIsIncluded) {
@@ -95,12 +117,16 @@ TEST(Expand, ANameThatIsNotDefinedIsRefusedWithFileAndLine) {
 }
 
 TEST(Expand, AWordThatIsComparedWithNothingIsRefused) {
-  EXPECT_THAT(refusal_of([] { expand("epilogue/push.glsl", {}, {{"GROUPED", "NO"}}); }),
+  EXPECT_THAT(refusal_of([] {
+                expand("epilogue/push.glsl", {}, {{"GROUPED", "NO"}});
+              }),
               HasSubstr("the condition 'GROUPED' is a word"));
 }
 
 TEST(Expand, AValueThatATemplateDoesNotListIsRefused) {
-  EXPECT_THAT(refusal_of([] { expand("epilogue/narrow.glsl", {}, {{"TYPE_C", "I8"}}); }),
+  EXPECT_THAT(refusal_of([] {
+                expand("epilogue/narrow.glsl", {}, {{"TYPE_C", "I8"}});
+              }),
               testing::MatchesRegex("templates/epilogue/narrow.glsl:[0-9]+: C has no such type.*"));
 }
 

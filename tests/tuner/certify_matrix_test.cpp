@@ -249,8 +249,9 @@ TEST_F(CertifyMatrixTest, MutantsAreRefused) {
     const char* from;
     const char* to;
   } kMutants[] = {
-      {"A read by columns instead of rows", "", "(step) / SHARED_ELEMENTS], BY_ROWS",
-       "(step) / SHARED_ELEMENTS], BY_COLUMNS"},
+      {"A read by columns instead of rows", "",
+       "(step) / SHARED_ELEMENTS], CooperativeMatrixLayoutRowMajor",
+       "(step) / SHARED_ELEMENTS], CooperativeMatrixLayoutColumnMajor"},
       {"B's fragments one step late", "", "fragment_b(stage, tile_step(step, u),",
        "fragment_b(stage, (step + u + MATRIX_K) % TILE_K,"},
       {"a subgroup's columns swapped with its rows", "", "block / SUBGROUPS_N * SUBGROUP_M",
@@ -295,21 +296,22 @@ TEST_F(CertifyMatrixTest, MutantsAreRefused) {
        "a_first_tile + k0 * MATRIX_M", "a_first_tile + k0 * MATRIX_K"},
       {"packed tiles of A at one place", "load_path_a=direct packed_a=yes",
        "a_whole_tile += TILE_K * MATRIX_M", "a_whole_tile += 0"},
-      {"fragments stored to C by columns", "", "BY_ROWS, stride);", "BY_COLUMNS, stride);"},
+      {"fragments stored to C by columns", "", "LayoutRowMajor, stride);",
+       "LayoutColumnMajor, stride);"},
       {"fragments stored to C a fragment's row late", "", "to + i * MATRIX_M * stride",
        "to + (i ^ 1) * MATRIX_M * stride"},
       {"fragments stored to C beyond m", "", "(tile.y + 1) * TILE_M <= m", "tile.y * TILE_M <= m"},
       {"fragments stored to C without alpha", "", "alpha == 1.0 && beta == 0.0", "beta == 0.0"},
       {"fragments stored to C without beta", "", "alpha == 1.0 && beta == 0.0", "alpha == 1.0"},
-      {"fragments passed through shared memory by columns", "", "x, BY_ROWS, MATRIX_N",
-       "x, BY_COLUMNS, MATRIX_N"},
+      {"fragments passed through shared memory by columns", "",
+       "x, CooperativeMatrixLayoutRowMajor", "x, CooperativeMatrixLayoutColumnMajor"},
       {"fragments put into a tile that is still read", "prefetch=ahead",
        "void begin_fragments() { tile_barrier(); }", "void begin_fragments() {}"},
       {"fragments of all subgroups put into one place", "",
        "C_TILE[0][gl_SubgroupID * C_VECTORS], x", "C_TILE[0][0], x"},
       {"one fragment passed through shared memory for another", "",
        "fragment == i * FRAGMENTS_N + j", "fragment == 0u"},
-      {"sums not cleared", "", "splat(ELEMENT(0))", "splat(ELEMENT(1))"},
+      {"sums not cleared", "", "coopmatC(ELEMENT(0))", "coopmatC(ELEMENT(1))"},
       {"beta times the sum", "", "old = RESULT(beta) * load_c(", "old = load_c("},
   };
   MatrixShape shape = half_shape();
@@ -329,8 +331,10 @@ TEST_F(CertifyMatrixTest, MutantsOfTilesInTheOrderOfTheOperandsAreRefused) {
     const char* from;
     const char* to;
   } kMutants[] = {
-      {"A read by rows instead of columns", "BY_COLUMNS, A_STRIDE", "BY_ROWS, A_STRIDE"},
-      {"B read by columns instead of rows", "BY_ROWS, B_STRIDE", "BY_COLUMNS, B_STRIDE"},
+      {"A read by rows instead of columns", "LayoutColumnMajor, A_STRIDE",
+       "LayoutRowMajor, A_STRIDE"},
+      {"B read by columns instead of rows", "LayoutRowMajor, B_STRIDE",
+       "LayoutColumnMajor, B_STRIDE"},
       {"B's fragments one fragment's columns late", "(column) / SHARED_ELEMENTS",
        "((column) ^ MATRIX_N) / SHARED_ELEMENTS"},
       {"steps of A beyond k kept", "steps_left(step) > 0 ? ELEMENTS_A : 0u", "ELEMENTS_A"},
@@ -343,7 +347,8 @@ TEST_F(CertifyMatrixTest, MutantsOfTilesInTheOrderOfTheOperandsAreRefused) {
        "    put_tile_a(0);\n    tile_barrier();\n    multiply_tile(0);"},
       {"sums narrowed without alpha", "alpha == 1.0 && beta == 0.0", "beta == 0.0"},
       {"sums narrowed without beta", "alpha == 1.0 && beta == 0.0", "alpha == 1.0"},
-      {"sums narrowed and stored by columns", "BY_ROWS, stride);", "BY_COLUMNS, stride);"},
+      {"sums narrowed and stored by columns", "LayoutRowMajor, stride);",
+       "LayoutColumnMajor, stride);"},
       {"rows of C that begin within 16 bytes", " && (ldc | offset_c) % QUAD_ELEMENTS == 0", ""},
   };
   for (const auto& [what, from, to] : kMutants)
@@ -396,10 +401,10 @@ TEST_F(CertifyMatrixTest, MutantsThatReadUnsignedIntegersAsSignedAreRefused) {
   const Signature signature = {.types = parse_types("u8_i32")};
   for (const char* way : {kTransferPaths[0], kTransferPaths[3]})
     EXPECT_FALSE(mutant(kernel(*shape, way), signature,
-                        "multiply_add(MatrixA a, MatrixB b, MatrixC c);",
-                        "multiply_add_signed(MatrixA a, MatrixB b, MatrixC c, spirv_literal uint "
+                        "coopMatMulAdd(MatrixA a, MatrixB b, MatrixC c);",
+                        "coopMatMulAddSigned(MatrixA a, MatrixB b, MatrixC c, spirv_literal uint "
                         "signs);\n"
-                        "#define multiply_add(a, b, c) multiply_add_signed(a, b, c, 15)")
+                        "#define coopMatMulAdd(a, b, c) coopMatMulAddSigned(a, b, c, 15)")
                      .passed)
         << way;
 }

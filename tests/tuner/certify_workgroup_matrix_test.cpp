@@ -42,15 +42,14 @@ const struct {
   const char* from;
   const char* to;
 } kMutants[] = {
-    {"steps beyond k repeat the last one", "", "CLAMP_MODE = 1", "CLAMP_MODE = 2"},
-    {"a part of k reads on into the next", "split_k=3", "create_layout(), m, k)",
-     "create_layout(), m, depth)"},
+    {"steps beyond k repeat the last one", "", "ClampModeConstantNV\n", "ClampModeClampToEdgeNV\n"},
+    {"a part of k reads on into the next", "split_k=3", "tensor_of(m, k,", "tensor_of(m, depth,"},
     {"A's rows one tile late", "", "row, TILE_M, step,", "row + TILE_M, TILE_M, step,"},
     {"B's steps one late", "", "step, MATRIX_K, column", "step + 1, MATRIX_K, column"},
     {"A's rows too long", "", "tensor_ld(lda, ELEMENTS_A)", "(lda + 1u)"},
     {"the first rows stored in all places", "", "piece, PIECE_M, 0u", "0u, PIECE_M, 0u"},
     {"rows beyond m stored", "", "if (to_row >= m) break;", ""},
-    {"sums not cleared", "", "splat(ELEMENT(0))", "splat(ELEMENT(1))"},
+    {"sums not cleared", "", "coopmatC(ELEMENT(0))", "coopmatC(ELEMENT(1))"},
     {"beta times the sum", "", "old = RESULT(beta) * load_c(", "old = load_c("},
 };
 

@@ -10,24 +10,27 @@
 #define MATRIX_M 16
 #define MATRIX_N 16
 #define MATRIX_K 16
-#define VECTOR_WIDTH_A 4
+#define SCOPE SUBGROUP
 #define VECTOR_WIDTH_B 4
 #define STAGES 1
 #define SHARED_PAD 8
 #define UNROLL_K 16
 #define SUBGROUP_SIZE 32
-#define SUBGROUPS_K 1
 #define ELEMENT float
 #define VECTOR_A uvec4
+#define ELEMENTS_A 8
 #define VECTOR_B uvec4
+#define ELEMENTS_B 8
 #define VECTOR_WIDTH_C 4
 #define RESULT_C vec4
 #define RESULT float
 #define ATOMIC_SPLIT_K 0
 #define OPERAND_BITS 16
 #define OPERAND_TAG 0x7F000010u
-#define MATRIX_SCOPE 3
+#define ELEMENTS_PER_WORD 2
+#define MATRIX_SCOPE gl_ScopeSubgroup
 #define SUM_TAG 0x7F000020u
+#define LOCAL_SIZE 128
 #define SHARED_WORDS 4
 #define SHARED_VECTOR uvec4
 #define STORE_ROWS_A 1
@@ -53,39 +56,48 @@
 #pragma use_vulkan_memory_model
 
 #extension GL_EXT_spirv_intrinsics : enable
-
-// Named constants, since the compiler would pass literals as such, where ids are required.
-const uint SCOPE_OF_MATRIX = MATRIX_SCOPE, WORKGROUP_SCOPE = 2;
-const uint ROWS_A = MATRIX_M, COLUMNS_A = MATRIX_K, ROWS_B = MATRIX_K, COLUMNS_B = MATRIX_N;
-const uint ROWS_C = MATRIX_M, COLUMNS_C = MATRIX_N, USE_A = 0, USE_B = 1, USE_C = 2;
-const uint BY_ROWS = 0, BY_COLUMNS = 1;
+#extension GL_KHR_memory_scope_semantics : enable
 
 #define EXTENSIONS ["SPV_KHR_cooperative_matrix"]
 #define CAPABILITIES [6022, 9]  // CooperativeMatrixKHR, Float16
-// OpTypeCooperativeMatrixKHR.
-#define MATRIX(TAG, ROWS, COLUMNS, USE)                                                         \
-  spirv_type(extensions = EXTENSIONS, capabilities = CAPABILITIES, id = 4456, TAG, SCOPE_OF_MATRIX, \
-             ROWS, COLUMNS, USE)
-#define MatrixA MATRIX(OPERAND_TAG, ROWS_A, COLUMNS_A, USE_A)
-#define MatrixB MATRIX(OPERAND_TAG, ROWS_B, COLUMNS_B, USE_B)
-#define MatrixC MATRIX(SUM_TAG, ROWS_C, COLUMNS_C, USE_C)
+// GL_KHR_cooperative_matrix as SPIR-V intrinsics. The numbers of a type are converted, since the
+// compiler would pass literals as such, where ids are required.
+#define coopmat(TAG, SCOPE, ROWS, COLUMNS, USE)                                                 \
+  spirv_type(extensions = EXTENSIONS, capabilities = CAPABILITIES, id = 4456, TAG, uint(SCOPE), \
+             uint(ROWS), uint(COLUMNS), USE)
+const uint MatrixUseA = 0, MatrixUseB = 1, MatrixUseAccumulator = 2;
+const uint CooperativeMatrixLayoutRowMajor = 0, CooperativeMatrixLayoutColumnMajor = 1;
+#define MatrixA coopmat(OPERAND_TAG, MATRIX_SCOPE, MATRIX_M, MATRIX_K, MatrixUseA)
+#define MatrixB coopmat(OPERAND_TAG, MATRIX_SCOPE, MATRIX_K, MATRIX_N, MatrixUseB)
+#define MatrixC coopmat(SUM_TAG, MATRIX_SCOPE, MATRIX_M, MATRIX_N, MatrixUseAccumulator)
 
-const uint ELEMENTS_PER_WORD = 32 / OPERAND_BITS;
-// Elements in a vector of words.
-const uint ELEMENTS_A = ELEMENTS_PER_WORD * VECTOR_WIDTH_A;
-const uint ELEMENTS_B = ELEMENTS_PER_WORD * VECTOR_WIDTH_B;
+// The constructor of a MatrixC whose elements are x, and the conversion to a MatrixN.
+spirv_instruction(id = 80) MatrixC coopmatC(ELEMENT x);
 
-spirv_instruction(id = 80) MatrixC splat(ELEMENT x);
+spirv_instruction(id = 4458)
+void coopMatStoreC(spirv_by_reference RESULT_C to, MatrixC x, uint matrix_layout, uint stride);
 
-spirv_instruction(id = 4459) MatrixC multiply_add(MatrixA a, MatrixB b, MatrixC c);
+// The same for shared memory, with SPIR-V's memory operands.
+#define NonPrivate 32
+#define NonPrivateMakeAvailable 40  // and what is stored is available to the scope at once
+spirv_instruction(id = 4457)
+MatrixA coopMatLoadSharedA(spirv_by_reference SHARED_VECTOR from, uint matrix_layout, uint stride,
+                           spirv_literal uint memory);
+spirv_instruction(id = 4457)
+MatrixB coopMatLoadSharedB(spirv_by_reference SHARED_VECTOR from, uint matrix_layout, uint stride,
+                           spirv_literal uint memory);
+#define SHARED_SUMS SHARED_VECTOR
+spirv_instruction(id = 4458)
+void coopMatStoreSharedC(spirv_by_reference SHARED_SUMS to, MatrixC x, uint matrix_layout,
+                         uint stride, spirv_literal uint memory, uint scope);
 
-const uint SUBGROUPS_M = TILE_M / SUBGROUP_M;
+spirv_instruction(id = 4459) MatrixC coopMatMulAdd(MatrixA a, MatrixB b, MatrixC c);
+
 const uint SUBGROUPS_N = TILE_N / SUBGROUP_N;
 const uint FRAGMENTS_M = SUBGROUP_M / MATRIX_M;  // in a subgroup's block
 const uint FRAGMENTS_N = SUBGROUP_N / MATRIX_N;
-const uint LOCAL_SIZE = SUBGROUPS_M * SUBGROUPS_N * SUBGROUPS_K * SUBGROUP_SIZE;
 
-layout(local_size_x = (TILE_M / SUBGROUP_M) * (TILE_N / SUBGROUP_N) * SUBGROUPS_K * SUBGROUP_SIZE) in;
+layout(local_size_x = LOCAL_SIZE) in;
 
 // Byte for byte GemmPushConstants of generator/emit.h.
 layout(push_constant) uniform Problem {
@@ -117,8 +129,6 @@ void begin_gemm(uint z) {
   offset_c = base_c + (ATOMIC_SPLIT_K == 1 ? batch_index : z) * stride_c;
   begin_epilogue(batch_index);
 }
-
-#extension GL_KHR_memory_scope_semantics : enable
 
 // Words that hold several elements, the first in the low bits.
 
@@ -186,17 +196,11 @@ void tile_barrier() {
                  gl_SemanticsAcquireRelease | gl_SemanticsMakeAvailable | gl_SemanticsMakeVisible);
 }
 
-// OpStore. Memory operand 32: non-private.
+// OpStore.
 spirv_instruction(id = 62) void store_shared(spirv_by_reference uint p, uint x, spirv_literal uint memory);
 spirv_instruction(id = 62)
 void store_shared(spirv_by_reference SHARED_VECTOR p, SHARED_VECTOR x, spirv_literal uint memory);
-#define put_shared(p, x) store_shared(p, x, 32)
-
-// Loads of fragments; strides count vectors.
-spirv_instruction(id = 4457)
-MatrixA load_tile_a(spirv_by_reference SHARED_VECTOR p, uint layout_of, uint stride, spirv_literal uint memory);
-spirv_instruction(id = 4457)
-MatrixB load_tile_b(spirv_by_reference SHARED_VECTOR p, uint layout_of, uint stride, spirv_literal uint memory);
+#define put_shared(p, x) store_shared(p, x, NonPrivate)
 
 // word_in: word number i of a row, of which `vector` is the vector that holds it.
 // shared_vector: the vector of element e of all words.
@@ -258,8 +262,9 @@ void put_tile_a(uint stage) {
   }
 }
 
-#define fragment_a(stage, row, step) \
-  load_tile_a(a_tile[stage][(row) * SHARED_STRIDE + (step) / SHARED_ELEMENTS], BY_ROWS, SHARED_STRIDE, 32)
+#define fragment_a(stage, row, step)                                                  \
+  coopMatLoadSharedA(a_tile[stage][(row) * SHARED_STRIDE + (step) / SHARED_ELEMENTS], \
+                     CooperativeMatrixLayoutRowMajor, SHARED_STRIDE, NonPrivate)
 
 layout(binding = 1, std430) readonly buffer OperandB { VECTOR_B b[]; };
 
@@ -326,27 +331,25 @@ void put_tile_b(uint stage) {
   }
 }
 
-#define fragment_b(stage, step, column) \
-  load_tile_b(b_tile[stage][(column) * SHARED_STRIDE + (step) / SHARED_ELEMENTS], BY_COLUMNS, SHARED_STRIDE, 32)
+#define fragment_b(stage, step, column)                                                  \
+  coopMatLoadSharedB(b_tile[stage][(column) * SHARED_STRIDE + (step) / SHARED_ELEMENTS], \
+                     CooperativeMatrixLayoutColumnMajor, SHARED_STRIDE, NonPrivate)
 
 // Sums stay in registers only if compilers know every index: loops over them are unrolled and have no
 // loop inside that is not (tests/generator/matrix_loop_test.cpp).
 MatrixC sums[FRAGMENTS_M][FRAGMENTS_N];
 uint subgroup_row, subgroup_column;  // first row and column of the subgroup's block in the tile
 
-// Step u of a trip that begins at a step of the subgroup's part of the tile.
-#define tile_step(step, u) step + u
-
 void multiply_tile(uint stage) {
-  for (uint step = 0; step < TILE_K / SUBGROUPS_K; step += UNROLL_K)
+  for (uint step = 0; step < TILE_K; step += UNROLL_K)
     [[unroll]] for (uint u = 0; u < UNROLL_K; u += MATRIX_K) {
       MatrixA fragments[FRAGMENTS_M];
       [[unroll]] for (uint i = 0; i < FRAGMENTS_M; ++i)
-        fragments[i] = fragment_a(stage, subgroup_row + i * MATRIX_M, tile_step(step, u));
+        fragments[i] = fragment_a(stage, subgroup_row + i * MATRIX_M, step + u);
       [[unroll]] for (uint j = 0; j < FRAGMENTS_N; ++j) {
-        const MatrixB fragment = fragment_b(stage, tile_step(step, u), subgroup_column + j * MATRIX_N);
+        const MatrixB fragment = fragment_b(stage, step + u, subgroup_column + j * MATRIX_N);
         [[unroll]] for (uint i = 0; i < FRAGMENTS_M; ++i)
-          sums[i][j] = multiply_add(fragments[i], fragment, sums[i][j]);
+          sums[i][j] = coopMatMulAdd(fragments[i], fragment, sums[i][j]);
       }
     }
 }
@@ -408,43 +411,33 @@ void store_vector(bool whole, RESULT_C sum, uint row, uint column) {
 }
 
 // C has the type of the sums: where alpha is 1 and beta 0, fragments are C.
-spirv_instruction(id = 4458)
-void store_global_c(spirv_by_reference RESULT_C p, MatrixC x, uint layout_of, uint stride);
-
 bool stores_fragments() { return alpha == 1.0 && beta == 0.0; }
 void store_fragments(uint row, uint column) {
   const uint to = (offset_c + row * ldc + column) / VECTOR_WIDTH_C, stride = ldc / VECTOR_WIDTH_C;
   [[unroll]] for (uint i = 0; i < FRAGMENTS_M; ++i)
     [[unroll]] for (uint j = 0; j < FRAGMENTS_N; ++j)
-      store_global_c(c_vectors[to + i * MATRIX_M * stride + j * (MATRIX_N / VECTOR_WIDTH_C)], sums[i][j],
-                     BY_ROWS, stride);
+      coopMatStoreC(c_vectors[to + i * MATRIX_M * stride + j * (MATRIX_N / VECTOR_WIDTH_C)],
+                    sums[i][j], CooperativeMatrixLayoutRowMajor, stride);
 }
 
-// put_fragment() puts a fragment into shared memory, and sum_in() takes its i-th sum from there.
+// put_fragment() puts a fragment into shared memory, and sum_at() takes its i-th sum from there.
 // In place of a tile that is no longer needed.
 const uint C_VECTORS = MATRIX_M * MATRIX_N / SHARED_WORDS;  // of a fragment
-spirv_instruction(id = 4458)
-void store_tile_c(spirv_by_reference SHARED_VECTOR p, MatrixC x, uint layout_of, uint stride,
-                  spirv_literal uint memory, uint scope);
-#define put_fragment(x)                                                                       \
-  store_tile_c(C_TILE[0][gl_SubgroupID * C_VECTORS], x, BY_ROWS, MATRIX_N / SHARED_WORDS, 40, \
-               WORKGROUP_SCOPE)
+#define put_fragment(x)                                                                         \
+  coopMatStoreSharedC(C_TILE[0][gl_SubgroupID * C_VECTORS], x, CooperativeMatrixLayoutRowMajor, \
+                      MATRIX_N / SHARED_WORDS, NonPrivateMakeAvailable, gl_ScopeWorkgroup)
 float from_bits(float type, uint bits) { return uintBitsToFloat(bits); }
 int from_bits(int type, uint bits) { return int(bits); }
 uint from_bits(uint type, uint bits) { return bits; }
-ELEMENT sum_in(uint subgroup, uint i) {
-  return from_bits(ELEMENT(0), word_in(C_TILE[0][subgroup * C_VECTORS + i / SHARED_WORDS], i));
+ELEMENT sum_at(uint i) {
+  return from_bits(ELEMENT(0), word_in(C_TILE[0][gl_SubgroupID * C_VECTORS + i / SHARED_WORDS], i));
 }
 void begin_fragments() { tile_barrier(); }
 
-ELEMENT sum_at(uint i) { return sum_in(gl_SubgroupID, i); }
-uint first_vector() { return gl_SubgroupInvocationID; }
-void fragment_barrier() { subgroupBarrier(); }
-
 // Stores the fragment in shared memory to C.
 void store_fragment(bool vectors, uint row, uint column) {
-  [[dont_unroll]] for (uint v = first_vector(); v < MATRIX_M * MATRIX_N / VECTOR_WIDTH_C;
-                       v += SUBGROUPS_K * SUBGROUP_SIZE) {
+  [[dont_unroll]] for (uint v = gl_SubgroupInvocationID; v < MATRIX_M * MATRIX_N / VECTOR_WIDTH_C;
+                       v += SUBGROUP_SIZE) {
     const uint first = v * VECTOR_WIDTH_C;
     const uint to_row = row + first / MATRIX_N, to_column = column + first % MATRIX_N;
     if (to_row >= m) break;
@@ -469,10 +462,10 @@ void store_sums(uvec2 tile, uint row, uint column) {
       [[unroll]] for (uint j = 0; j < FRAGMENTS_N; ++j)
         if (fragment == i * FRAGMENTS_N + j)
           put_fragment(sums[i][j]);
-    fragment_barrier();
+    subgroupBarrier();
     store_fragment(vectors, row + fragment / FRAGMENTS_N * MATRIX_M,
                    column + fragment % FRAGMENTS_N * MATRIX_N);
-    fragment_barrier();
+    subgroupBarrier();
   }
 }
 
@@ -480,11 +473,10 @@ void main() {
   begin_gemm(gl_WorkGroupID.z);
   const uvec2 tile = tile_position();
   const uint row = tile.y * TILE_M, column = tile.x * TILE_N;
-  const uint block = gl_SubgroupID;
-  subgroup_row = block / SUBGROUPS_N * SUBGROUP_M;
-  subgroup_column = block % SUBGROUPS_N * SUBGROUP_N;
+  subgroup_row = gl_SubgroupID / SUBGROUPS_N * SUBGROUP_M;
+  subgroup_column = gl_SubgroupID % SUBGROUPS_N * SUBGROUP_N;
   [[unroll]] for (uint i = 0; i < FRAGMENTS_M; ++i)
-    [[unroll]] for (uint j = 0; j < FRAGMENTS_N; ++j) sums[i][j] = splat(ELEMENT(0));
+    [[unroll]] for (uint j = 0; j < FRAGMENTS_N; ++j) sums[i][j] = coopmatC(ELEMENT(0));
   run_k_loop(row, column);
   store_sums(tile, row + subgroup_row, column + subgroup_column);
 }

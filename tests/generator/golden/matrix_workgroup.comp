@@ -8,97 +8,95 @@
 #define MATRIX_M 128
 #define MATRIX_N 128
 #define MATRIX_K 64
-#define VECTOR_WIDTH_A 4
-#define VECTOR_WIDTH_B 4
+#define SCOPE WORKGROUP
 #define ELEMENT float
 #define ELEMENT_4 vec4
 #define VECTOR_A uvec4
+#define ELEMENTS_A 8
 #define VECTOR_B uvec4
+#define ELEMENTS_B 8
 #define VECTOR_WIDTH_C 4
 #define RESULT_C vec4
 #define RESULT float
 #define ATOMIC_SPLIT_K 0
-#define OPERAND_BITS 16
 #define OPERAND_TAG 0x7F000010u
-#define MATRIX_SCOPE 2
+#define MATRIX_SCOPE gl_ScopeWorkgroup
 #define SUM_TAG 0x7F000020u
 #define LOCAL_SIZE 256
 #define PIECE_M 32
 // C := alpha * A * B + beta * C by matrix units (cooperative matrices) of workgroup scope: TILE_M x
-// TILE_N elements of C are one matrix, which the whole workgroup holds. The driver moves A and B to the
-// units, through shared memory that it manages itself: a load names a slice of a tensor, and reads
-// zeros outside the tensor.
+// TILE_N elements of C are one matrix, which the whole workgroup holds. The driver moves A and B to
+// the units, through shared memory that it manages itself: a load names a slice of a tensor, and
+// reads zeros outside the tensor.
 
 #extension GL_EXT_control_flow_attributes : enable
 #pragma use_vulkan_memory_model
 
-#extension GL_EXT_spirv_intrinsics : enable
+// Reads outside of a tensor give zeros, so tiles may extend beyond every edge.
+#define CLAMP_MODE CooperativeMatrixClampModeConstantNV
+uint tensor_ld(uint ld, uint vector) { return ld; }
 
-// Named constants, since the compiler would pass literals as such, where ids are required.
-const uint SCOPE_OF_MATRIX = MATRIX_SCOPE, WORKGROUP_SCOPE = 2;
-const uint ROWS_A = MATRIX_M, COLUMNS_A = MATRIX_K, ROWS_B = MATRIX_K, COLUMNS_B = MATRIX_N;
-const uint ROWS_C = MATRIX_M, COLUMNS_C = MATRIX_N, USE_A = 0, USE_B = 1, USE_C = 2;
+#extension GL_EXT_spirv_intrinsics : enable
+#extension GL_KHR_memory_scope_semantics : enable
 
 #define EXTENSIONS ["SPV_KHR_cooperative_matrix"]
 #define CAPABILITIES [6022, 9]  // CooperativeMatrixKHR, Float16
-// OpTypeCooperativeMatrixKHR.
-#define MATRIX(TAG, ROWS, COLUMNS, USE)                                                         \
-  spirv_type(extensions = EXTENSIONS, capabilities = CAPABILITIES, id = 4456, TAG, SCOPE_OF_MATRIX, \
-             ROWS, COLUMNS, USE)
-#define MatrixA MATRIX(OPERAND_TAG, ROWS_A, COLUMNS_A, USE_A)
-#define MatrixB MATRIX(OPERAND_TAG, ROWS_B, COLUMNS_B, USE_B)
-#define MatrixC MATRIX(SUM_TAG, ROWS_C, COLUMNS_C, USE_C)
+// GL_KHR_cooperative_matrix as SPIR-V intrinsics. The numbers of a type are converted, since the
+// compiler would pass literals as such, where ids are required.
+#define coopmat(TAG, SCOPE, ROWS, COLUMNS, USE)                                                 \
+  spirv_type(extensions = EXTENSIONS, capabilities = CAPABILITIES, id = 4456, TAG, uint(SCOPE), \
+             uint(ROWS), uint(COLUMNS), USE)
+const uint MatrixUseA = 0, MatrixUseB = 1, MatrixUseAccumulator = 2;
+#define MatrixA coopmat(OPERAND_TAG, MATRIX_SCOPE, MATRIX_M, MATRIX_K, MatrixUseA)
+#define MatrixB coopmat(OPERAND_TAG, MATRIX_SCOPE, MATRIX_K, MATRIX_N, MatrixUseB)
+#define MatrixC coopmat(SUM_TAG, MATRIX_SCOPE, MATRIX_M, MATRIX_N, MatrixUseAccumulator)
 
-const uint ELEMENTS_PER_WORD = 32 / OPERAND_BITS;
-// Elements in a vector of words.
-const uint ELEMENTS_A = ELEMENTS_PER_WORD * VECTOR_WIDTH_A;
-const uint ELEMENTS_B = ELEMENTS_PER_WORD * VECTOR_WIDTH_B;
+// The constructor of a MatrixC whose elements are x, and the conversion to a MatrixN.
+spirv_instruction(id = 80) MatrixC coopmatC(ELEMENT x);
 
-spirv_instruction(id = 80) MatrixC splat(ELEMENT x);
+#define NonPrivateMakeAvailable 40  // and what is stored is available to the scope at once
 
-spirv_instruction(id = 4459) MatrixC multiply_add(MatrixA a, MatrixB b, MatrixC c);
+spirv_instruction(id = 4459) MatrixC coopMatMulAdd(MatrixA a, MatrixB b, MatrixC c);
 
-// Reads outside a tensor give zeros (clamp mode 1, constant, whose value is 0), so tiles may extend
-// beyond every edge.
-const uint CLAMP_MODE = 1;
-uint tensor_ld(uint ld, uint vector) { return ld; }
+const uint CooperativeMatrixClampModeUndefinedNV = 0, CooperativeMatrixClampModeConstantNV = 1,
+           CooperativeMatrixClampModeClampToEdgeNV = 2;
 
-const uint TENSOR_DIMENSIONS = 2;
-const bool HAS_DIMENSIONS = false;  // a view has the dimensions of the slice
-const uint FIRST_DIMENSION = 0, SECOND_DIMENSION = 1;
-
-// Capability TensorAddressingNV (5439).
+// Capability TensorAddressingNV.
 #define TENSORS extensions = ["SPV_NV_tensor_addressing"], capabilities = [5439]
-#define TensorLayout spirv_type(TENSORS, id = 5370, TENSOR_DIMENSIONS, CLAMP_MODE)
-#define TensorView \
-  spirv_type(TENSORS, id = 5371, TENSOR_DIMENSIONS, HAS_DIMENSIONS, FIRST_DIMENSION, SECOND_DIMENSION)
-#define TransposedView \
-  spirv_type(TENSORS, id = 5371, TENSOR_DIMENSIONS, HAS_DIMENSIONS, SECOND_DIMENSION, FIRST_DIMENSION)
+#define tensorLayoutNV(DIMENSIONS, MODE) spirv_type(TENSORS, id = 5370, uint(DIMENSIONS), MODE)
+#define tensorViewNV(DIMENSIONS, HAS_DIMENSIONS, P0, P1) \
+  spirv_type(TENSORS, id = 5371, uint(DIMENSIONS), bool(HAS_DIMENSIONS), uint(P0), uint(P1))
+#define TensorLayout tensorLayoutNV(2, CLAMP_MODE)
+#define TensorView tensorViewNV(2, 0, 0, 1)  // with the dimensions of the slice
+#define TransposedView tensorViewNV(2, 0, 1, 0)
 
-spirv_instruction(id = 5372) TensorLayout create_layout();
-spirv_instruction(id = 5373) TensorLayout set_dimensions(TensorLayout x, uint rows, uint columns);
-spirv_instruction(id = 5374) TensorLayout set_strides(TensorLayout x, uint row, uint column);
+spirv_instruction(id = 5372) TensorLayout createTensorLayoutNV();
+spirv_instruction(id = 5373)
+TensorLayout setTensorLayoutDimensionNV(TensorLayout x, uint rows, uint columns);
+spirv_instruction(id = 5374)
+TensorLayout setTensorLayoutStrideNV(TensorLayout x, uint row, uint column);
 spirv_instruction(id = 5375)
-TensorLayout slice(TensorLayout x, uint row, uint rows, uint column, uint columns);
-spirv_instruction(id = 5377) TensorView create_view();
-spirv_instruction(id = 5377) TransposedView create_transposed();
+TensorLayout sliceTensorLayoutNV(TensorLayout x, uint row, uint rows, uint column, uint columns);
+spirv_instruction(id = 5377) TensorView createTensorViewNV();
+spirv_instruction(id = 5377) TransposedView createTransposedViewNV();
 spirv_instruction(id = 5382)
-TensorView clip(TensorView x, uint row, uint rows, uint column, uint columns);
+TensorView setTensorViewClipNV(TensorView x, uint row, uint rows, uint column, uint columns);
 
-// Capability CooperativeMatrixTensorAddressingNV (5433). A clipped load takes what it leaves out from
-// `old`; here no load is clipped. The memory operands are those of matrix/types.glsl. Addressing is 0,
-// or 1 with a view.
-#define LOADS extensions = ["SPV_NV_cooperative_matrix2"], capabilities = [5433], id = 5367
-#define STORES extensions = ["SPV_NV_cooperative_matrix2"], capabilities = [5433], id = 5368
-spirv_instruction(LOADS)
-MatrixA load_columns_a(spirv_by_reference VECTOR_A p, MatrixA old, TensorLayout x, spirv_literal uint memory,
-                       spirv_literal uint addressing, TransposedView view);
-spirv_instruction(LOADS)
-MatrixB load_rows_b(spirv_by_reference VECTOR_B p, MatrixB old, TensorLayout x, spirv_literal uint memory,
-                    spirv_literal uint addressing);
-spirv_instruction(STORES)
-void store_rows_c(spirv_by_reference ELEMENT_4 p, MatrixC x, TensorLayout to, spirv_literal uint memory, uint scope,
-                  spirv_literal uint addressing, TensorView view);
+// A clipped load takes what it leaves out from `old`; here no load is clipped. Memory operands are
+// those of matrix/cooperative_matrix.glsl; addressing is 0, or 1 with a view. The capability is
+// CooperativeMatrixTensorAddressingNV.
+#define TENSOR_ADDRESSING extensions = ["SPV_NV_cooperative_matrix2"], capabilities = [5433]
+spirv_instruction(TENSOR_ADDRESSING, id = 5367)
+MatrixA coopMatLoadTensorA(spirv_by_reference VECTOR_A from, MatrixA old, TensorLayout x,
+                           spirv_literal uint memory, spirv_literal uint addressing,
+                           TransposedView view);
+spirv_instruction(TENSOR_ADDRESSING, id = 5367)
+MatrixB coopMatLoadTensorB(spirv_by_reference VECTOR_B from, MatrixB old, TensorLayout x,
+                           spirv_literal uint memory, spirv_literal uint addressing);
+spirv_instruction(TENSOR_ADDRESSING, id = 5368)
+void coopMatStoreTensorC(spirv_by_reference ELEMENT_4 to, MatrixC x, TensorLayout layout_of,
+                         spirv_literal uint memory, uint scope, spirv_literal uint addressing,
+                         TensorView view);
 
 layout(local_size_x = LOCAL_SIZE) in;
 
@@ -142,15 +140,19 @@ uvec2 tile_position() { return gl_WorkGroupID.xy; }
 layout(binding = 0, std430) readonly buffer OperandA { VECTOR_A a[]; };
 layout(binding = 1, std430) readonly buffer OperandB { VECTOR_B b[]; };
 
-// load_a loads TILE_M x MATRIX_K elements of A, load_b MATRIX_K x TILE_N of B. They are macros, since no
-// function can return a matrix (matrix/types.glsl).
-#define tensor_a() set_strides(set_dimensions(create_layout(), k, m), tensor_ld(lda, ELEMENTS_A), 1u)
-#define load_a(old, tensor, row, step) \
-  load_columns_a(a[offset_a / ELEMENTS_A], old, slice(tensor, step, MATRIX_K, row, TILE_M), 0, 1, \
-                 create_transposed())
-#define tensor_b() set_strides(set_dimensions(create_layout(), k, n), tensor_ld(ldb, ELEMENTS_B), 1u)
-#define load_b(old, tensor, step, column) \
-  load_rows_b(b[offset_b / ELEMENTS_B], old, slice(tensor, step, MATRIX_K, column, TILE_N), 0, 0)
+// load_a loads TILE_M x MATRIX_K elements of A, load_b MATRIX_K x TILE_N of B. They are macros,
+// since no function can return a matrix (matrix/cooperative_matrix.glsl).
+#define tensor_of(rows, columns, ld) \
+  setTensorLayoutStrideNV(setTensorLayoutDimensionNV(createTensorLayoutNV(), rows, columns), ld, 1u)
+#define tensor_a() tensor_of(k, m, tensor_ld(lda, ELEMENTS_A))
+#define load_a(old, tensor, row, step)                                               \
+  coopMatLoadTensorA(a[offset_a / ELEMENTS_A], old,                                  \
+                     sliceTensorLayoutNV(tensor, step, MATRIX_K, row, TILE_M), 0, 1, \
+                     createTransposedViewNV())
+#define tensor_b() tensor_of(k, n, tensor_ld(ldb, ELEMENTS_B))
+#define load_b(old, tensor, step, column)           \
+  coopMatLoadTensorB(b[offset_b / ELEMENTS_B], old, \
+                     sliceTensorLayoutNV(tensor, step, MATRIX_K, column, TILE_N), 0, 0)
 
 #define C_BINDING 2
 layout(binding = C_BINDING, std430) buffer OperandC { RESULT c[]; };
@@ -180,8 +182,8 @@ void store_vector(bool whole, RESULT_C sum, uint row, uint column) {
   }
 }
 
-// PIECE_M rows of the matrix at a time go through shared memory, from which invocations store vectors
-// of C. So beta and the epilogue take no further pass over C, and no workspace.
+// PIECE_M rows of the matrix at a time go through shared memory, from which invocations store
+// vectors of C. So beta and the epilogue take no further pass over C, and no workspace.
 const uint PIECE_VECTORS = PIECE_M * TILE_N / 4;
 shared ELEMENT_4 c_piece[PIECE_VECTORS];
 
@@ -195,27 +197,29 @@ void store_piece(uvec2 tile, uint row, uint column) {
   }
 }
 
-#define store_sums(sums, tile, row, column)                                                          \
-  [[dont_unroll]] for (uint piece = 0; piece < TILE_M; piece += PIECE_M) {                           \
-    store_rows_c(c_piece[0], sums, set_dimensions(create_layout(), PIECE_M, TILE_N), 40, WORKGROUP_SCOPE, \
-                 1, clip(create_view(), piece, PIECE_M, 0u, TILE_N));                                \
-    barrier();                                                                                       \
-    store_piece(tile, (row) + piece, column);                                                        \
-    barrier();                                                                                       \
+#define store_sums(sums, tile, row, column)                                                     \
+  [[dont_unroll]] for (uint piece = 0; piece < TILE_M; piece += PIECE_M) {                      \
+    coopMatStoreTensorC(c_piece[0], sums,                                                       \
+                        setTensorLayoutDimensionNV(createTensorLayoutNV(), PIECE_M, TILE_N),    \
+                        NonPrivateMakeAvailable, gl_ScopeWorkgroup, 1,                          \
+                        setTensorViewClipNV(createTensorViewNV(), piece, PIECE_M, 0u, TILE_N)); \
+    barrier();                                                                                  \
+    store_piece(tile, (row) + piece, column);                                                   \
+    barrier();                                                                                  \
   }
 
 void main() {
   begin_gemm(gl_WorkGroupID.z);
   const uvec2 tile = tile_position();
   const uint row = tile.y * TILE_M, column = tile.x * TILE_N;
-  MatrixC sums = splat(ELEMENT(0));
+  MatrixC sums = coopmatC(ELEMENT(0));
   [[dont_unroll]] for (uint k0 = 0; k0 < k; k0 += TILE_K)
     [[unroll]] for (uint u = 0; u < TILE_K; u += MATRIX_K) {
       MatrixA fragment_a;
       MatrixB fragment_b;
       fragment_a = load_a(fragment_a, tensor_a(), row, k0 + u);
       fragment_b = load_b(fragment_b, tensor_b(), k0 + u, column);
-      sums = multiply_add(fragment_a, fragment_b, sums);
+      sums = coopMatMulAdd(fragment_a, fragment_b, sums);
     }
   store_sums(sums, tile, row, column);
 }
