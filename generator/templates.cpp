@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <deque>
 #include <optional>
 #include <unordered_map>
@@ -59,10 +60,11 @@ class Expansion {
     }
   }
 
-  void append(std::string_view file, ForOperand operand) {
+  /// Appends a file from a line on.
+  void append(std::string_view file, ForOperand operand, std::size_t from = 0) {
     const std::vector<TemplateLine>& lines = template_lines(file, operand);
     std::vector<Condition> conditions;
-    for (std::size_t i = 0; i < lines.size(); ++i) {
+    for (std::size_t i = from; i < lines.size(); ++i) {
       try {
         append_line(lines[i], conditions);
       } catch (const Error& e) {
@@ -160,11 +162,16 @@ std::string in_capitals(std::string_view text) {
 
 std::string expand(std::string_view file, const std::vector<std::string>& comment,
                    const Defines& defines) {
-  Expansion expansion(defines);
-  expansion.append(file, ForOperand::kNone);
   std::string text = "#version 450\n";
   text.reserve(std::size_t{1} << 15);
+  const std::vector<TemplateLine>& lines = template_lines(file, ForOperand::kNone);
+  const auto code =
+      std::ranges::find_if(lines, [](const auto& line) { return line.kind != Kind::kComment; });
+  for (auto line = lines.begin(); line != code; ++line) text.append(line->text).push_back('\n');
+  if (code != lines.begin() && !comment.empty()) text += "//\n";
   for (const std::string& line : comment) text += fmt::format("// {}\n", line);
+  Expansion expansion(defines);
+  expansion.append(file, ForOperand::kNone, static_cast<std::size_t>(code - lines.begin()));
   expansion.write_to(text);
   return text;
 }

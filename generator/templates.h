@@ -16,8 +16,9 @@ std::string in_capitals(std::string_view text);
 /// Name and value, in the order in which they are written.
 using Defines = std::vector<std::pair<std::string, std::string>>;
 
-/// A self-contained GLSL text: #version, the comment (lines without slashes), the defines, then the
-/// template with its includes in their places. Conditions (#if) are decided, so that only what
+/// A self-contained GLSL text: #version, the comment at the head of the template, the comment given
+/// here (lines without slashes), the defines, then the rest of the template with its includes in
+/// their places. Conditions (#if) are decided, so that only what
 /// compiles is left, and so are defines that nothing uses. templates/README.md says what templates
 /// may contain. Throws kInternal, with file and line, for a file that does not exist and for a
 /// condition with a name that is not defined.

@@ -1,6 +1,6 @@
-// A workgroup is one subgroup. Its lanes lie along n and share all rows of the tile (REG_M equals
-// TILE_M), so that every value of A is loaded once and broadcast to all lanes. The columns of a
-// lane are vectors that lie SUBGROUP_SIZE vectors apart.
+// C := alpha * A * B + beta * C by subgroups. A workgroup is one subgroup. Its lanes lie along n
+// and share all rows of the tile (REG_M equals TILE_M), so that every value of A is loaded once and
+// broadcast to all lanes. The columns of a lane are vectors that lie SUBGROUP_SIZE vectors apart.
 //:
 //: TILE_M, TILE_N    the workgroup's block of C; REG_N: a lane's columns
 //: SUBGROUP_SIZE     lanes that the kernel is built for
@@ -20,8 +20,8 @@ const uint first_step = 0;  // from the first one on
 
 VECTOR_C sums[REG_M][REG_N / VECTOR_WIDTH_C];
 
-// Distance, in elements of C, of the i-th row and of the j-th vector of columns from the invocation's
-// first.
+// Distance, in elements of C, of the i-th row and of the j-th vector of columns from the
+// invocation's first.
 uint row_offset(uint i) { return i; }
 uint column_offset(uint j) { return j * LANES_N * VECTOR_WIDTH_C; }
 

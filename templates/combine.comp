@@ -1,6 +1,6 @@
-// y[t] := residual[t] + the sum over i of weights[t][i] * x[places[t][i]], row by row, in the order of
-// i: float32 has the same sum in every run. A place that no row of x has adds nothing. y may be the
-// residual.
+// y[t] := residual[t] + the sum over i of weights[t][i] * x[places[t][i]], row by row, in the order
+// of i: float32 has the same sum in every run. A place that no row of x has adds nothing. y may be
+// the residual.
 
 layout(local_size_x = LOCAL_SIZE) in;
 

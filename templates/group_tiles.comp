@@ -1,5 +1,5 @@
-// Makes the list of tiles of a grouped GEMM (common/problem.glsl) from group sizes that lie on
-// the device. Every invocation adds up the sizes until it finds the group of its tile: a few hundred
+// Makes the list of tiles of a grouped GEMM (common/problem.glsl) from group sizes that lie on the
+// device. Every invocation adds up the sizes until it finds the group of its tile: a few hundred
 // additions, for which no invocation waits for another one. Tiles beyond the last group's, and all
 // tiles where the sizes do not fit, have no rows.
 

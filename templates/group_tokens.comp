@@ -64,7 +64,7 @@ void group(uint own) {
 }
 
 void main() {
-  // A grid-stride loop: a grid of any size computes the same. The condition is the same for the whole
-  // workgroup, as barriers need.
+  // A grid-stride loop: a grid of any size computes the same. The condition is the same for the
+  // whole workgroup, as barriers need.
   for (uint own = gl_WorkGroupID.x; own <= experts; own += gl_NumWorkGroups.x) group(own);
 }

@@ -1,17 +1,18 @@
-// C := alpha * A * B + beta * C by matrix units (cooperative matrices) of subgroup scope. A workgroup
-// computes TILE_M x TILE_N elements of C. A subgroup of it computes SUBGROUP_M x SUBGROUP_N of them, as
-// fragments of MATRIX_M x MATRIX_N, whose sums stay in registers.
+// C := alpha * A * B + beta * C by matrix units (cooperative matrices) of subgroup scope.
 //
-// The loop over k (run_k_loop below) takes a tile of TILE_K steps a trip. Its parts are:
-//   fetch     a tile of A and one of B: memory to registers
-//   put       registers to shared memory
-//   barrier   behind put, and before it where there is one tile in shared memory
-//   multiply  the unit loads fragments of the tiles from shared memory and adds their products to the sums
-// Behind the loop the sums are stored to C. The fragments of an operand that is read directly come from
-// memory.
+//                   TILE_N                     A workgroup computes TILE_M x TILE_N elements of C,
+//         +---+---+---+---+---------------+    a subgroup of it SUBGROUP_M x SUBGROUP_N, as
+//         |   |   |   |   |               |    fragments of MATRIX_M x MATRIX_N, whose sums stay in
+//         +---+---+---+---+               |    registers. The loop over k (run_k_loop) takes a tile
+//  TILE_M |   |   |   |   |               |    of TILE_K steps a trip. Its parts are:
+//         +---+---+---+---+---------------+      fetch     tiles of A and B, memory to registers
+//         |               |               |      put       registers to shared memory
+//         |  SUBGROUP_M x |               |      multiply  the unit loads fragments of the tiles
+//         |    SUBGROUP_N |               |                and adds their products to the sums
+//         +---------------+---------------+
 //
-// Operands keep their stored type and are read as 32-bit words, so that the device needs no 8-bit or
-// 16-bit storage.
+// Operands keep their stored type and are read as 32-bit words, so that the device needs no 8-bit
+// or 16-bit storage.
 //:
 //: What limits it, on an H200: a trip is one chain of these parts, of which multiplications are less than half,
 //: and a second workgroup that fits into shared memory overlaps it (bench/results/nvidia-h200-kernels.md).
@@ -49,6 +50,8 @@ const uint FRAGMENTS_N = SUBGROUP_N / MATRIX_N;
 layout(local_size_x = LOCAL_SIZE) in;
 
 #include "common/problem.glsl"
+#include "matrix/load_counts.glsl" for A
+#include "matrix/load_counts.glsl" for B
 #include "matrix/shared_memory.glsl"
 #include "common/edge.glsl"
 #include "common/raster.glsl"

@@ -1,4 +1,4 @@
-// Baseline kernel, which runs on every device: one invocation computes one element of C and reads
+// C := alpha * A * B + beta * C on every device: one invocation computes one element of C and reads
 // its row of op(A) and its column of op(B) from memory.
 //: Depends on TILE_M, TILE_N and on how the operands are stored: ALONG_K_A, ALONG_K_B and B_FORMAT.
 #include "common/elements.glsl"
@@ -22,7 +22,6 @@ ELEMENT element_a(uint i, uint p) { return fetch_a(offset_a + p * lda + i); }
 #endif
 
 #if B_FORMAT == PLAIN
-void begin_b(uint j) {}
 #if ALONG_K_B
 ELEMENT element_b(uint p, uint j) { return fetch_b(offset_b + j * ldb + p); }
 #else
@@ -32,7 +31,8 @@ ELEMENT element_b(uint p, uint j) { return fetch_b(offset_b + p * ldb + j); }
 #elif B_FORMAT == QUANTIZED
 #include "load/quantized.glsl"
 
-// The invocation's row of B as stored, and the step of k within that row at which its split of k begins.
+// The invocation's row of B as stored, and the step of k within that row at which its split of k
+// begins.
 uint b_row, b_first_step;
 void begin_b(uint j) {
   b_row = offset_b / ldb + j;
@@ -66,6 +66,7 @@ ELEMENT element_b(uint p, uint j) {
 }
 #endif
 
+#define PRODUCT_WIDTH 1
 #include "common/product.glsl"
 #include "epilogue/c.glsl"
 
@@ -75,7 +76,9 @@ void main() {
   const uint row = position.y, column = position.x;
   if (row >= m || column >= n) return;
   ELEMENT sum = ELEMENT(0);
+#if B_FORMAT != PLAIN
   begin_b(column);
+#endif
   for (uint p = 0; p < k; ++p) sum += product(element_a(row, p), element_b(p, column));
   const uint c_index = offset_c + row * ldc + column;
   RESULT old = RESULT(0);

@@ -3,10 +3,10 @@
 //   [rows / PANEL_ROWS][depth / GROUP_K][PANEL_ROWS][GROUP_K]
 // Rows are those of op(A) (m) or the columns of op(B) (n), and depth is k. Rows are padded with
 // zeros to whole panels and depth to a multiple of PAD_K, so that GEMM kernels need no masks. An
-// invocation moves 4 x 4 elements at a time. The layout is PackLayout of generator/layout.h, and must match
-// what the fragments of packed operands read (templates/fragment).
-//: Depends on OPERAND, on how it is stored (ALONG_DEPTH, GROUPED, and what load/read_four.glsl names), and
-//: on PANEL_ROWS, GROUP_K and PAD_K.
+// invocation moves 4 x 4 elements at a time. The layout is PackLayout of generator/layout.h, and
+// must match what the fragments of packed operands read (templates/fragment).
+//: Depends on OPERAND, on how it is stored (ALONG_DEPTH, GROUPED, and what load/read_four.glsl
+//: names), and on PANEL_ROWS, GROUP_K and PAD_K.
 #extension GL_EXT_control_flow_attributes : enable
 #include "common/elements.glsl"
 
@@ -28,8 +28,8 @@ uint first_panel;  // first vector of this matrix's panels
 
 // read_block() reads a block of 4 x 4 elements, whose column r holds row `row + r` of the operand.
 #if GROUPED
-// A of a grouped GEMM, stored rows x depth, so vectors run along depth: panel t holds the rows of tile t
-// (group_tiles.comp), and zeros beyond them.
+// A of a grouped GEMM, stored rows x depth, so vectors run along depth: panel t holds the rows of
+// tile t (group_tiles.comp), and zeros beyond them.
 layout(binding = GROUP_BINDING, std430) readonly buffer GroupTiles { uvec4 group_tiles[]; };
 
 uint contiguous_extent(uint padded_rows, uint padded_depth) { return padded_depth; }

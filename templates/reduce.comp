@@ -8,8 +8,8 @@
 
 layout(local_size_x = LOCAL_SIZE) in;
 
-// Byte for byte ReducePushConstants of generator/emit.h. A partial sum is a matrix of m x ld_partial
-// elements, and ld_partial is a multiple of four.
+// Byte for byte ReducePushConstants of generator/emit.h. A partial sum is a matrix of m x
+// ld_partial elements, and ld_partial is a multiple of four.
 layout(push_constant) uniform Reduction {
   uint m, n, ldc, ld_partial;
   float alpha, beta;
@@ -28,7 +28,9 @@ layout(binding = 0, std430) readonly buffer PartialSums { PARTIAL_SUM_4 partial_
 void main() {
   const uint vectors = ld_partial / 4;
   const uint batch_index = gl_WorkGroupID.z;
+#if EPILOGUE
   begin_epilogue(batch_index);
+#endif
   // Grid-stride loops: a grid of any size computes the same, so the plan may cut it to the device's
   // limits.
   for (uint row = gl_WorkGroupID.y; row < m; row += gl_NumWorkGroups.y)

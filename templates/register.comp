@@ -1,7 +1,8 @@
-// One invocation computes REG_M x REG_N elements of C in registers and reads A and B from memory
-// itself, without shared memory and barriers. Its columns are vectors that lie LANES_N vectors
-// apart, so that neighbouring invocations read and write neighbouring vectors. Also the kernel of
-// the family batched_small, with TILE_BATCH matrices of the batch in a workgroup.
+// C := alpha * A * B + beta * C in registers: one invocation computes REG_M x REG_N elements of C
+// and reads A and B from memory itself, without shared memory and barriers. Its columns are vectors
+// that lie LANES_N vectors apart, so that neighbouring invocations read and write neighbouring
+// vectors. Also the kernel of the family batched_small, with TILE_BATCH matrices of the batch in a
+// workgroup.
 //:
 //: TILE_M, TILE_N    a workgroup's block of C; REG_M, REG_N: an invocation's
 //: UNROLL_K, TAIL_K  steps of k in a trip of the loop, and in one behind the whole trips
@@ -18,8 +19,8 @@ const uint first_step = 0;  // from the first one on
 
 VECTOR_C sums[REG_M][REG_N / VECTOR_WIDTH_C];
 
-// Distance, in elements of C, of the i-th row and of the j-th vector of columns from the invocation's
-// first.
+// Distance, in elements of C, of the i-th row and of the j-th vector of columns from the
+// invocation's first.
 uint row_offset(uint i) { return i; }
 uint column_offset(uint j) { return j * LANES_N * VECTOR_WIDTH_C; }
 

@@ -1,7 +1,7 @@
 // y := softmax(scale * x) of each row of float32 matrices. A workgroup computes a row: each
-// invocation passes over its columns once for the largest value and the sum, all invocations combine
-// these, and a second pass writes y, which may be x. A row in which a scaled value is NaN or
-// +infinity, or in which all are -infinity, becomes NaN on every driver.
+// invocation passes over its columns once for the largest value and the sum, all invocations
+// combine these, and a second pass writes y, which may be x. A row in which a scaled value is NaN
+// or +infinity, or in which all are -infinity, becomes NaN on every driver.
 
 layout(local_size_x = LOCAL_SIZE) in;
 
@@ -20,7 +20,8 @@ layout(binding = 1, std430) buffer Y { float y[]; };
 
 #include "common/exponentials.glsl"
 
-// Of finite values: the largest, and the sum of exp(value - largest). A sum below 0: the row is NaN.
+// Of finite values: the largest, and the sum of exp(value - largest). A sum below 0: the row is
+// NaN.
 shared vec2 partials[LOCAL_SIZE];
 
 #define LOWEST uintBitsToFloat(0xff7fffffu)  // the lowest finite number

@@ -1,8 +1,12 @@
-// A workgroup copies tiles of A and B into shared memory, and an invocation multiplies them into
-// REG_M x REG_N sums. The rows of an invocation are groups of four that lie VECTOR_STRIDE_M * 4 rows
-// apart, its columns groups of four that lie VECTOR_STRIDE_N * 4 columns apart: neighbouring
-// invocations then read neighbouring vectors of shared memory, without bank conflicts, and write
-// neighbouring vectors of C.
+// C := alpha * A * B + beta * C by tiles in shared memory.
+//
+//                 TILE_N              A workgroup copies tiles of A and B with TILE_K steps of k into
+//         +---------------------+     shared memory, and an invocation multiplies them into REG_M x
+//         | # . . . . # . . . . |     REG_N sums: blocks of 4 x 4 (#) that lie VECTOR_STRIDE_M and
+//  TILE_M | . . . . . . . . . . |     VECTOR_STRIDE_N blocks apart. So neighbouring invocations (.)
+//         | # . . . . # . . . . |     read neighbouring vectors of shared memory, without bank
+//         | . . . . . . . . . . |     conflicts, and write neighbouring vectors of C.
+//         +---------------------+
 //:
 //: TILE_M, TILE_N, TILE_K  a workgroup's block of C, and the steps of k in a tile
 //: REG_M, REG_N            an invocation's block of C
@@ -24,8 +28,8 @@ const uint LOCAL_SIZE = LANES_M * LANES_N;
 
 ELEMENT_4 sums[REG_M][REG_N / 4];
 
-// Positions of invocations are x along n and y along m, in vectors. VECTOR_STRIDE_* is the distance of
-// two vectors of one invocation.
+// Positions of invocations are x along n and y along m, in vectors. VECTOR_STRIDE_* is the distance
+// of two vectors of one invocation.
 #if LANES == SUBGROUPS
 // Invocations lie in the tile in blocks of SUBGROUP_M x SUBGROUP_N elements of C, which a subgroup
 // or a part of one computes: it reads shared memory in few rows and columns.
@@ -39,7 +43,8 @@ uvec2 lane_in_tile() {
 }
 #elif LANES == BLOCKS
 // Invocations lie in the tile in blocks of 8 x 4: the 32 of a block read 4 vectors of A and 8 of B
-// a step from shared memory, where 32 in one row would read 1 and 32: equal addresses are one access.
+// a step from shared memory, where 32 in one row would read 1 and 32: equal addresses are one
+// access.
 const uint VECTOR_STRIDE_M = LANES_M, VECTOR_STRIDE_N = LANES_N;
 uvec2 lane_in_tile() {
   const uint in_block = gl_LocalInvocationIndex % 32, block = gl_LocalInvocationIndex / 32;
@@ -53,8 +58,8 @@ uvec2 lane_in_tile() {
 }
 #endif
 
-// Distance, in elements of C, of the i-th row and of the j-th vector of columns from the invocation's
-// first.
+// Distance, in elements of C, of the i-th row and of the j-th vector of columns from the
+// invocation's first.
 uint row_offset(uint i) { return i / 4 * (VECTOR_STRIDE_M * 4) + i % 4; }
 uint column_offset(uint j) { return j * (VECTOR_STRIDE_N * 4); }
 
@@ -68,27 +73,13 @@ uint column_offset(uint j) { return j * (VECTOR_STRIDE_N * 4); }
 #endif
 
 // Tiles of both operands in shared memory as [stage][step of k][row or column], whatever the
-// operands' own layout, so that the inner loop reads vectors of four. SHARED_PAD elements at the end
-// of a step spread transposing writes over the banks. A slot is the index of a vector of four, and a
-// part a component of it.
+// operands' own layout, so that the inner loop reads vectors of four. SHARED_PAD elements at the
+// end of a step spread transposing writes over the banks. A slot is the index of a vector of four,
+// and a part a component of it.
 const uint A_STEP = (TILE_M + SHARED_PAD) / 4, B_STEP = (TILE_N + SHARED_PAD) / 4;  // in vectors
 const uint A_STAGE = TILE_K * A_STEP, B_STAGE = TILE_K * B_STEP;
 shared ELEMENT_4 a_tile[STAGES * A_STAGE];
 shared ELEMENT_4 b_tile[STAGES * B_STAGE];
-
-void put_a(uint slot, uint part, ELEMENT x) { a_tile[slot][part] = x; }
-void put_a(uint slot, uint part, ELEMENT_2 x) {
-  a_tile[slot][part] = x.x;
-  a_tile[slot][part + 1] = x.y;
-}
-void put_a(uint slot, uint part, ELEMENT_4 x) { a_tile[slot] = x; }
-
-void put_b(uint slot, uint part, ELEMENT x) { b_tile[slot][part] = x; }
-void put_b(uint slot, uint part, ELEMENT_2 x) {
-  b_tile[slot][part] = x.x;
-  b_tile[slot][part + 1] = x.y;
-}
-void put_b(uint slot, uint part, ELEMENT_4 x) { b_tile[slot] = x; }
 
 // The l-th vector that this invocation loads of a tile of `lines` lines, which the workgroup loads
 // in runs of `run` vectors: x is its position in the line, y the line. The first forms are those of
@@ -115,6 +106,7 @@ uvec2 load_position(uint l, uint run, uint lines) {
 #else
 #include "tile/b_blocks.glsl"
 #endif
+#define PRODUCT_WIDTH 4
 #include "common/product.glsl"
 
 // Position of the invocation's first vectors in the tile: x along n and y along m, in vectors.

@@ -87,7 +87,7 @@ void choose(uint row) {
 }
 
 void main() {
-  // A grid-stride loop: a grid of any size computes the same. The condition is the same for the whole
-  // workgroup, as barriers need.
+  // A grid-stride loop: a grid of any size computes the same. The condition is the same for the
+  // whole workgroup, as barriers need.
   for (uint row = gl_WorkGroupID.x; row < rows; row += gl_NumWorkGroups.x) choose(row);
 }

@@ -1,6 +1,9 @@
-// For a C of few rows or few columns, where memory bandwidth is the limit. LANES_K invocations
-// share one block of REG_M x REG_N elements of C: each takes every LANES_K-th group of UNROLL_K
-// steps of k, and their partial sums are added at the end in a fixed order.
+// C := alpha * A * B + beta * C for a C of few rows or few columns, where memory bandwidth is the
+// limit. LANES_K invocations share one block of REG_M x REG_N elements of C: each takes every
+// LANES_K-th group of UNROLL_K steps of k, and their sums are added at the end in a fixed order.
+//
+//  k:  | lane 0 | lane 1 | ... | lane LANES_K - 1 | lane 0 | lane 1 | ...
+//      |<------------- TILE_K steps ------------->|
 //:
 //: TILE_M, TILE_N    a workgroup's block of C; REG_M, REG_N: an invocation's
 //: TILE_K, UNROLL_K  steps of k in a trip of all invocations, and of one (TAIL_K: behind the whole trips)
@@ -20,8 +23,8 @@ VECTOR_C sums[REG_M][REG_N / VECTOR_WIDTH_C];
 uint lane_k;      // the invocation's place among those that share a block of C
 uint first_step;  // its first step of k
 
-// Distance, in elements of C, of the i-th row and of the j-th vector of columns from the invocation's
-// first.
+// Distance, in elements of C, of the i-th row and of the j-th vector of columns from the
+// invocation's first.
 uint row_offset(uint i) { return i; }
 uint column_offset(uint j) { return j * LANES_N * VECTOR_WIDTH_C; }
 
@@ -41,9 +44,9 @@ uint column_offset(uint j) { return j * LANES_N * VECTOR_WIDTH_C; }
 #include "fragment/b.glsl"
 #include "fragment/multiply.glsl"
 
-// The loop over k. LANES_K invocations alternate every UNROLL_K steps. All of them make the same number of
-// whole trips, so that the loop is uniform; what is left of k is less than one trip, in which each invocation
-// masks its own steps, TAIL_K (the longest vector along k) at a time.
+// The loop over k. LANES_K invocations alternate every UNROLL_K steps. All of them make the same
+// number of whole trips, so that the loop is uniform; what is left of k is less than one trip, in
+// which each invocation masks its own steps, TAIL_K (the longest vector along k) at a time.
 #if !SHARES_A
 void run_k_loop() {
   uint k0 = 0;
@@ -59,8 +62,8 @@ void run_k_loop() {
   }
 }
 #elif !BLOCKS_AHEAD
-// A lies in shared memory and comes a trip ahead. All invocations reach the barriers of put_tile_a() equally
-// often.
+// A lies in shared memory and comes a trip ahead. All invocations reach the barriers of
+// put_tile_a() equally often.
 void run_k_loop() {
   if (k == 0) return;
   uint k0 = 0;
@@ -80,9 +83,10 @@ void run_k_loop() {
   }
 }
 #else
-// A lies in shared memory, and both A and the words of B come a trip ahead (fragment/b_blocks_ahead.glsl).
-// What is left of k is loaded where it is multiplied. Every trip says where its words come from, so that
-// compilers know. All invocations reach the barriers of put_tile_a() equally often.
+// A lies in shared memory, and both A and the words of B come a trip ahead
+// (fragment/b_blocks_ahead.glsl). What is left of k is loaded where it is multiplied. Every trip
+// says where its words come from, so that compilers know. All invocations reach the barriers of
+// put_tile_a() equally often.
 void run_k_loop() {
   if (k == 0) return;
   uint k0 = 0;
@@ -110,8 +114,9 @@ void run_k_loop() {
 #if STAGE == NONE
 void add_lanes() {}  // LANES_K is 1: one invocation holds the whole sum
 #else
-// Adds the sums of the LANES_K invocations that share a block of C into those of lane 0, by a fixed tree, so
-// that results repeat bit by bit. It handles one row of sums at a time to need little shared memory.
+// Adds the sums of the LANES_K invocations that share a block of C into those of lane 0, by a fixed
+// tree, so that results repeat bit by bit. It handles one row of sums at a time to need little
+// shared memory.
 shared VECTOR_C partial_sums[REG_N / VECTOR_WIDTH_C][LOCAL_SIZE];
 
 void add_lanes() {

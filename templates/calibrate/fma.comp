@@ -4,6 +4,7 @@
 #extension GL_EXT_control_flow_attributes : enable
 #include "common/elements.glsl"
 
+#define PRODUCT_WIDTH 4
 #include "common/product.glsl"
 
 #if SYNCHRONISED

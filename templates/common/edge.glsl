@@ -5,10 +5,9 @@ uint clamp_index(uint index, uint last) { return index; }
 uint steps_left(uint k0) { return 16u; }  // as many as the longest vector holds
 bool columns_inside(uvec2 tile) { return true; }
 #else
-// Tiles may extend beyond m, n and k. For a row of A or a column of B beyond the edge the last one is
-// read instead: it contributes only to elements of C that are never stored, so its address must be
-// valid but its value does not matter. For steps beyond k, addresses are clamped and values are set
-// to zero.
+// Tiles may extend beyond m, n and k. For a row of A or a column of B beyond the edge the last one
+// is read instead, since it contributes only to elements of C that are never stored. For steps
+// beyond k, addresses are clamped and values are set to zero.
 uint clamp_index(uint index, uint last) { return min(index, last); }
 uint steps_left(uint k0) { return k - min(k0, k); }
 bool columns_inside(uvec2 tile) { return (tile.x + 1) * TILE_N <= n; }

@@ -6,11 +6,10 @@
 layout(push_constant) uniform Problem {
   uint m, n, depth, lda, ldb, ldc;  // depth: the problem's k
   float alpha, beta;
-  uint base_a, base_b, base_c;  // offsets of the batch's first matrices
-  uint stride_a, stride_b;      // distance from a matrix of the batch to the next
-  uint stride_c;                // of C: from a z of the grid to the next
-  uint step_a, step_b;          // distance from a step of k to the next
-  uint batch, split_depth;      // matrices in the batch; steps of k in one split
+  uint base_a, base_b, base_c;        // offsets of the batch's first matrices
+  uint stride_a, stride_b, stride_c;  // from a matrix to the next; of C, from a z of the grid
+  uint step_a, step_b;                // from a step of k to the next
+  uint batch, split_depth;            // matrices in the batch; steps of k in one split
 #if EPILOGUE
 #include "epilogue/push.glsl"
 #endif
@@ -21,23 +20,29 @@ layout(push_constant) uniform Problem {
 // What this workgroup computes: its number of steps of k, and the offsets of its operands.
 uint k, offset_a, offset_b, offset_c;
 
-// The grid's z counts the matrices of the batch, and all of them again for every further split of k.
-// With ATOMIC_SPLIT_K all splits add into one buffer.
+// The grid's z counts the matrices of the batch, and all of them again for every further split of
+// k.
 void begin_gemm(uint z) {
   const uint batch_index = z % batch, first_step = z / batch * split_depth;
   k = min(depth - first_step, split_depth);
   offset_a = base_a + batch_index * stride_a + first_step * step_a;
   offset_b = base_b + batch_index * stride_b + first_step * step_b;
-  offset_c = base_c + (ATOMIC_SPLIT_K == 1 ? batch_index : z) * stride_c;
+#if ATOMIC_SPLIT_K
+  offset_c = base_c + batch_index * stride_c;  // all splits add into one buffer
+#else
+  offset_c = base_c + z * stride_c;
+#endif
+#if EPILOGUE
   begin_epilogue(batch_index);
+#endif
 }
 #else
-// A grouped GEMM: the rows of A and C are divided into groups, and the rows of a group are multiplied
-// with the B of the group's expert. A list says for each row of tiles of the grid which rows of which
-// group it computes. Rows are numbered along the grid as without groups, so that row r of the kernel is
-// in tile r / TILE_M of this dispatch; what differs is where such a row lies in memory: the offsets of A
-// and C begin at a row that may lie before the operand, and their sum with r * ld wraps around to the
-// right address. A tile's rows end at m.
+// A grouped GEMM: the rows of A and C are divided into groups, and the rows of a group are
+// multiplied with the B of the group's expert. A list says for each row of tiles of the grid which
+// rows of which group it computes. Rows are numbered along the grid as without groups, so that row
+// r of the kernel is in tile r / TILE_M of this dispatch; what differs is where such a row lies in
+// memory: the offsets of A and C begin at a row that may lie before the operand, and their sum with
+// r * ld wraps around to the right address. A tile's rows end at m.
 //
 // Byte for byte GroupedPushConstants of generator/emit.h.
 layout(push_constant) uniform Problem {
@@ -56,7 +61,8 @@ layout(push_constant) uniform Problem {
 // Byte for byte GroupTile of core/groups.h: expert, first row, rows.
 layout(binding = GROUP_BINDING, std430) readonly buffer GroupTiles { uvec4 group_tiles[]; };
 
-// What this workgroup computes: the end of its rows, its steps of k, and the offsets of its operands.
+// What this workgroup computes: the end of its rows, its steps of k, and the offsets of its
+// operands.
 uint m, k, offset_a, offset_b, offset_c;
 // And those of the epilogue's vectors.
 uint offset_row_scale, offset_column_scale, offset_bias;
@@ -78,8 +84,12 @@ void begin_gemm(uint z) {
 #if EPILOGUE
   offset_row_scale = first_row_scale + skipped;
   offset_column_scale = first_column_scale + rows.x * expert_columns;
-  offset_bias = first_bias + (BIAS_ROW == 1 ? skipped : rows.x * expert_columns);
+#if BIAS_ROW
+  offset_bias = first_bias + skipped;
+#else
+  offset_bias = first_bias + rows.x * expert_columns;
 #endif
   begin_epilogue(skipped);
+#endif
 }
 #endif

@@ -12,8 +12,8 @@ uvec2 lane_position() {
   return uvec2(gl_LocalInvocationID.x % LANES_N, gl_LocalInvocationID.x / LANES_N);
 }
 #else
-// Workgroups through RASTER_GROUP rows of tiles before they go on along n, so that those that run at
-// the same time share tiles of A and B in the cache; invocations along n first.
+// Workgroups through RASTER_GROUP rows of tiles before they go on along n, so that those that run
+// at the same time share tiles of A and B in the cache; invocations along n first.
 uvec2 tile_position() {
   const uvec2 tiles = gl_NumWorkGroups.xy;
   const uint index = gl_WorkGroupID.y * tiles.x + gl_WorkGroupID.x;

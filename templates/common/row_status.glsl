@@ -1,5 +1,5 @@
-//: The status word of shaders that take numbers of rows from the device: 1 if one is outside of x and
-//: not -1, which names no row; 0 otherwise. One workgroup looks at all of them.
+//: The status word of shaders that take numbers of rows from the device: 1 if one is outside of x
+//: and not -1, which names no row; 0 otherwise. One workgroup looks at all of them.
 
 #define NO_ROW 0xffffffffu
 

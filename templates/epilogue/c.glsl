@@ -19,9 +19,9 @@ void store_c_vector(uint i, RESULT_C x) {
 #endif
 }
 #elif TYPE_C == F16 || TYPE_C == BF16
-// In 16-bit floats, read and written as 32-bit words so that the device needs no 16-bit storage. Two
-// invocations may own the halves of one word, so a single element is stored with atomic operations
-// that change only its half.
+// In 16-bit floats, read and written as 32-bit words so that the device needs no 16-bit storage.
+// Two invocations may own the halves of one word, so a single element is stored with atomic
+// operations that change only its half.
 #include "epilogue/narrow.glsl"
 
 layout(binding = C_BINDING, std430) buffer OperandC { uint c_words[]; };

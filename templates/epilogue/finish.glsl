@@ -6,7 +6,9 @@ layout(binding = EPILOGUE_BINDING, std430) readonly buffer Vectors { float vecto
 layout(binding = EPILOGUE_BINDING + 1, std430) readonly buffer Residual { float residual[]; };
 
 uint offset_residual;
-void begin_epilogue(uint batch_index) { offset_residual = base_residual + batch_index * stride_residual; }
+void begin_epilogue(uint batch_index) {
+  offset_residual = base_residual + batch_index * stride_residual;
+}
 
 #include "epilogue/activate.glsl"
 
@@ -33,22 +35,26 @@ float finish(float sum, float old, uint row, uint column) {
 #endif
   return y;
 }
+#if VECTOR_WIDTH_C > 1
 vec2 finish(vec2 sum, vec2 old, uint row, uint column) {
   return vec2(finish(sum.x, old.x, row, column), finish(sum.y, old.y, row, column + 1));
 }
+#endif
+#if VECTOR_WIDTH_C == 4
 vec4 finish(vec4 sum, vec4 old, uint row, uint column) {
   return vec4(finish(sum.xy, old.xy, row, column), finish(sum.zw, old.zw, row, column + 2));
 }
+#endif
 #elif TYPE_C == I32
 // Integer C: C := AB + beta * C.
 int finish(int sum, int old, uint row, uint column) { return sum + old; }
-ivec2 finish(ivec2 sum, ivec2 old, uint row, uint column) { return sum + old; }
-ivec4 finish(ivec4 sum, ivec4 old, uint row, uint column) { return sum + old; }
-void begin_epilogue(uint batch_index) {}
+#if VECTOR_WIDTH_C > 1
+RESULT_C finish(RESULT_C sum, RESULT_C old, uint row, uint column) { return sum + old; }
+#endif
 #else
 // C := alpha * AB + beta * C.
 float finish(float sum, float old, uint row, uint column) { return alpha * sum + old; }
-vec2 finish(vec2 sum, vec2 old, uint row, uint column) { return alpha * sum + old; }
-vec4 finish(vec4 sum, vec4 old, uint row, uint column) { return alpha * sum + old; }
-void begin_epilogue(uint batch_index) {}
+#if VECTOR_WIDTH_C > 1
+RESULT_C finish(RESULT_C sum, RESULT_C old, uint row, uint column) { return alpha * sum + old; }
+#endif
 #endif

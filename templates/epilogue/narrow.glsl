@@ -1,8 +1,8 @@
 //: Converts two floats to the 16-bit halves of a word, the first in the low bits, and back.
 #if TYPE_C == F16
 // Magnitudes from 65520 on become infinity, as rounding to nearest demands, and a NaN stays one.
-// packHalf2x16 sees neither: Vulkan lets a driver turn such a magnitude into 65504, and SwiftShader 5.0
-// turns infinities into NaN and overwrites the second half when the first overflows.
+// packHalf2x16 sees neither: Vulkan lets a driver turn such a magnitude into 65504, and SwiftShader
+// 5.0 turns infinities into NaN and overwrites the second half when the first overflows.
 uint narrow_c(vec2 x) {
   const uvec2 bits = floatBitsToUint(x), magnitude = bits << 1;  // without the sign
   const bvec2 fits = lessThan(magnitude, uvec2(0x8effe000u));    // 65520.0
@@ -14,8 +14,8 @@ uint narrow_c(vec2 x) {
 }
 vec2 widen_c(uint word) { return unpackHalf2x16(word); }
 #elif TYPE_C == BF16
-// To bfloat16, rounded to nearest even. A NaN stays one; it is told by its bits, because drivers may
-// assume that there is none.
+// To bfloat16, rounded to nearest even. A NaN stays one; it is told by its bits, because drivers
+// may assume that there is none.
 uint narrow_c(vec2 x) {
   const uvec2 bits = floatBitsToUint(x);
   const uvec2 rounded = bits + 0x7fffu + (bits >> 16 & 1u);

@@ -105,8 +105,8 @@ ELEMENT a_at(uint i, uint u) {
   return component(a_fragment[i][u / VECTOR_WIDTH_A], u % VECTOR_WIDTH_A);
 }
 #else
-// The same panels. The lanes of a subgroup share the vectors of a group of UNROLL_K steps: lane l holds the
-// vectors l, l + SUBGROUP_SIZE, and so on.
+// The same panels. The lanes of a subgroup share the vectors of a group of UNROLL_K steps: lane l
+// holds the vectors l, l + SUBGROUP_SIZE, and so on.
 uint a_panel;
 ELEMENT_4 a_own[REG_M * UNROLL_K / 4 / SUBGROUP_SIZE];
 

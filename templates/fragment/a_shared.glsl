@@ -1,7 +1,8 @@
-//: A in shared memory (vector kernels of stage stored): A is stored m x k, and all invocations of a workgroup
-//: take the same rows. Each fetches vectors beside those of its neighbours, and the next trip's before this
-//: one's are multiplied. UNROLL_K steps of a row lie together, as an odd number of vectors, so that the lanes
-//: along k read different banks. load_a() and a_at() are as in fragment/a.glsl.
+//: A in shared memory (vector kernels of stage stored): A is stored m x k, and all invocations of a
+//: workgroup take the same rows. Each fetches vectors beside those of its neighbours, and the next
+//: trip's before this one's are multiplied. UNROLL_K steps of a row lie together, as an odd number
+//: of vectors, so that the lanes along k read different banks. load_a() and a_at() are as in
+//: fragment/a.glsl.
 const uint A_RUN = UNROLL_K / VECTOR_WIDTH_A, A_STRIDE = A_RUN | 1;
 const uint A_VECTORS = TILE_K / VECTOR_WIDTH_A;  // of a row in a trip
 const uint A_LOADS = (REG_M * A_VECTORS + LOCAL_SIZE - 1) / LOCAL_SIZE;  // of an invocation

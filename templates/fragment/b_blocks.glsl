@@ -9,8 +9,8 @@
 #define GROUPS_TOGETHER (UNROLL_K / 16)
 #include "load/blocks.glsl"
 
-// Columns that an invocation holds at a time: all that it multiplies, or one in a loop over them, which keeps
-// the text of many columns short.
+// Columns that an invocation holds at a time: all that it multiplies, or one in a loop over them,
+// which keeps the text of many columns short.
 const uint HELD_COLUMNS = LOOP_OVER_COLUMNS == 1 ? 1 : REG_N;
 #if WINDOWS
 #define COLUMN_BY_COLUMN 1  // so that the registers of one column hold its window
@@ -39,8 +39,8 @@ void begin_row(uint j, uint column) {
   b_row[j] = (offset_b / ldb + clamp_index(column, n - 1)) * (ldb / BLOCK) * BLOCK_BYTES;
 }
 
-// Takes a scale and a minimum as the s-th scale and zero point of a column. The values must be masked by
-// what it returns.
+// Takes a scale and a minimum as the s-th scale and zero point of a column. The values must be
+// masked by what it returns.
 #if !HAS_MINIMUM
 uint put_scale(uint j, uint s, vec2 scale) {
   b_scale[j][s] = scale.x;
@@ -48,8 +48,8 @@ uint put_scale(uint j, uint s, vec2 scale) {
   return 0xffffffffu;
 }
 #elif !BLOCKS_AHEAD
-// A value that makes an element 0 is the zero point exactly. Without a scale all elements are minus the
-// minimum: the mask makes the values 0.
+// A value that makes an element 0 is the zero point exactly. Without a scale all elements are minus
+// the minimum: the mask makes the values 0.
 uint put_scale(uint j, uint s, vec2 scale) {
   const float zero = scale.x == 0 ? scale.y : scale.y / scale.x, whole = round(zero);
   b_zero_point[j][s] = scale.x != 0 && whole * scale.x == scale.y ? whole : zero;
@@ -57,8 +57,8 @@ uint put_scale(uint j, uint s, vec2 scale) {
   return scale.x == 0 ? 0 : 0xffffffffu;
 }
 #else
-// A minimum stays what it is: an element is one multiply-add of its value (b_blocks_ahead.glsl), and the
-// quotient of minimum and scale is not needed.
+// A minimum stays what it is: an element is one multiply-add of its value (b_blocks_ahead.glsl),
+// and the quotient of minimum and scale is not needed.
 float b_factor[HELD_COLUMNS][UNROLL_K / STEPS_PER_SCALE],
     b_minimum[HELD_COLUMNS][UNROLL_K / STEPS_PER_SCALE];
 
@@ -76,8 +76,8 @@ uint put_scale(uint j, uint s, vec2 scale) {
 uint first_block(uint step) { return step / BLOCK * BLOCK_BYTES; }
 uint first_group(uint step) { return UNROLL_K / 16 < GROUPS ? step % BLOCK / 16 : 0; }
 
-// The group of a trip, at most g, whose bytes hold the values of group g; which half of them; and the
-// bits of the other half.
+// The group of a trip, at most g, whose bytes hold the values of group g; which half of them; and
+// the bits of the other half.
 #if HALF_BYTES
 const uint GROUPS_PER_HALF = BLOCK_FORMAT == Q4_0 ? 1 : 2;
 uint half_of_group(uint g) { return g / GROUPS_PER_HALF % 2; }
@@ -88,9 +88,9 @@ uint bytes_of_group(uint g) { return g; }
 uint other_half(uint g) { return 0; }
 #endif
 
-// Takes `groups` groups from `from` on, and their scales. Group 0 is group `first` of the block at byte
-// `base`, and group of_trip of the trip. Loops have constant numbers of iterations, without which
-// drivers do not unroll the loops around them.
+// Takes `groups` groups from `from` on, and their scales. Group 0 is group `first` of the block at
+// byte `base`, and group of_trip of the trip. Loops have constant numbers of iterations, without
+// which drivers do not unroll the loops around them.
 void load_groups(uint j, uint of_trip, uint from, uint groups, uint base, uint first) {
 #if !AS_STORED
   [[unroll]] for (uint i = 0; i < groups; ++i) {
@@ -110,8 +110,8 @@ void load_groups(uint j, uint of_trip, uint from, uint groups, uint base, uint f
   }
 }
 
-// load_part() takes a part of the trip at k0, PART steps: a block, a window, or the steps that share a
-// scale. load_column() takes `steps` steps from k0 on: those of a trip, or TAIL_K.
+// load_part() takes a part of the trip at k0, PART steps: a block, a window, or the steps that
+// share a scale. load_column() takes `steps` steps from k0 on: those of a trip, or TAIL_K.
 
 #if WINDOWS && WHOLE_VECTORS
 const uint PART = BLOCK;
@@ -135,8 +135,8 @@ void load_part(uint j, uint k0, uint part) {
   load_groups(j, part * WINDOW / 16, 0, WINDOW / 16, 0, 0);
 }
 #else
-// The steps whose values lie in the same bytes, of two scales in Q4_K. Four rows of it take a trip as one
-// part: 0.9 of the time on lavapipe.
+// The steps whose values lie in the same bytes, of two scales in Q4_K. Four rows of it take a trip
+// as one part: 0.9 of the time on lavapipe.
 const uint PART = BLOCK_FORMAT != Q4_K ? STEPS_PER_SCALE
                   : REG_M <= 2 && UNROLL_K > 64 ? 64 : UNROLL_K;
 void load_part(uint j, uint k0, uint part) {
@@ -146,8 +146,8 @@ void load_part(uint j, uint k0, uint part) {
 }
 #endif
 #if WINDOWS
-// The tail is one window. Values beyond k in its last block are multiplied by zeros of A, so they may
-// be anything.
+// The tail is one window. Values beyond k in its last block are multiplied by zeros of A, so they
+// may be anything.
 void load_column(uint j, uint k0, uint steps) {
   [[unroll]] for (uint part = 0; part < steps / PART; ++part) load_part(j, k0, part);
 }

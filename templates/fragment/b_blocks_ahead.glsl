@@ -1,7 +1,8 @@
-//: B in blocks, as fragment/b_blocks.glsl, with BLOCKS_AHEAD: the vectors of words of a trip are loaded right
-//: before the trip in front of it is multiplied, and unpacked a trip later. Both run the same code, in which the
-//: loads have the same order: a counter, constant at each of them, says which one it is, and compilers drop what
-//: is made of words that are only loaded. The functions that are called here have other names there.
+//: B in blocks, as fragment/b_blocks.glsl, with BLOCKS_AHEAD: the vectors of words of a trip are
+//: loaded right before the trip in front of it is multiplied, and unpacked a trip later. Both run
+//: the same code, in which the loads have the same order: a counter, constant at each of them, says
+//: which one it is, and compilers drop what is made of words that are only loaded. The functions
+//: that are called here have other names there.
 #define load_column load_column_at_once
 #define b_value b_value_in_scale
 #include "fragment/b_blocks.glsl"
@@ -21,8 +22,8 @@ const uint AHEAD_LOADS = UNROLL_K / 16 * (BLOCK_FORMAT == Q5_K ? 2 : 1) + UNROLL
 #endif
 WORD_VECTOR words_of_trip[HELD_COLUMNS * AHEAD_LOADS];
 uint next_load;  // in words_of_trip
-// What a load does: it takes words from memory for this trip, from memory for the next one, or those that
-// were loaded before.
+// What a load does: it takes words from memory for this trip, from memory for the next one, or
+// those that were loaded before.
 const uint AT_ONCE = 0, AHEAD = 1, LOADED = 2;
 uint words_from;
 

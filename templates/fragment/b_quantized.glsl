@@ -5,8 +5,8 @@
 //:   LOOP_OVER_COLUMNS  whether columns are taken in a loop, one by one
 #include "load/quantized.glsl"
 
-// Columns that an invocation holds at a time: all that it multiplies, or one in a loop over them, which keeps
-// the text of many columns short.
+// Columns that an invocation holds at a time: all that it multiplies, or one in a loop over them,
+// which keeps the text of many columns short.
 const uint HELD_COLUMNS = LOOP_OVER_COLUMNS == 1 ? 1 : REG_N;
 #define COLUMN_BY_COLUMN LOOP_OVER_COLUMNS
 
@@ -45,8 +45,9 @@ void load_part(uint j, uint k0, uint part) {
     load_scale(j, part * scales + s, (b_first_step + k0) / QUANT_BLOCK + part * scales + s);
 }
 
-// Takes `steps` steps from k0 on: those of a trip, or TAIL_K, which are one word. Values beyond k in a
-// row's last block are multiplied by zeros of A before the scale is applied, so they may be anything.
+// Takes `steps` steps from k0 on: those of a trip, or TAIL_K, which are one word. Values beyond k
+// in a row's last block are multiplied by zeros of A before the scale is applied, so they may be
+// anything.
 void load_column(uint j, uint k0, uint steps) {
   if (steps == UNROLL_K) {
     [[unroll]] for (uint part = 0; part < UNROLL_K / PART; ++part) load_part(j, k0, part);

@@ -2,6 +2,7 @@
 //:   STAGE              whether the lanes of a subgroup share the fragment of A
 //:   B_FORMAT           whether products are sums over the steps that share a scale
 //:   LOOP_OVER_COLUMNS  whether the columns of a quantised B are taken in a loop, one by one
+#define PRODUCT_WIDTH (B_FORMAT == PLAIN || STAGE == SUBGROUP ? VECTOR_WIDTH_C : 1)
 #include "common/product.glsl"
 
 #if STAGE != SUBGROUP && B_FORMAT == PLAIN
@@ -23,7 +24,8 @@ void multiply_vector(ELEMENT_4 a, uint vector_index) {
       sums[i][j] += product(a[u], b_at(first + u, j));
 }
 
-// Below SPIR-V 1.5 the lane of a broadcast must be a compile-time constant, which a loop counter is not.
+// Below SPIR-V 1.5 the lane of a broadcast must be a compile-time constant, which a loop counter is
+// not.
 #define FROM_LANE(lane) multiply_vector(subgroupBroadcast(own, lane), first + lane);
 #define FROM_4_LANES(lane) \
   FROM_LANE(lane) FROM_LANE(lane + 1) FROM_LANE(lane + 2) FROM_LANE(lane + 3)
@@ -48,8 +50,8 @@ void multiply(uint steps) {
   }
 }
 #else
-// B is quantised or in blocks (fragment/b_quantized.glsl, fragment/b_blocks.glsl): the sum over the steps that
-// share a scale is scaled once. In the tail only the scales of its steps are loaded.
+// B is quantised or in blocks (fragment/b_quantized.glsl, fragment/b_blocks.glsl): the sum over the
+// steps that share a scale is scaled once. In the tail only the scales of its steps are loaded.
 const uint COLUMNS_TOGETHER = COLUMN_BY_COLUMN == 1 ? 1 : REG_N;
 
 uint b_first_column, b_k0;
@@ -72,8 +74,8 @@ void load_b_tail(uint k0) { load_columns(k0, TAIL_K); }
 // The sums of the columns that are multiplied together.
 ELEMENT column_sums[REG_M][COLUMNS_TOGETHER];
 
-// The steps of one block among the first `steps` of this iteration. `held` is the place of the first
-// column among those that are held.
+// The steps of one block among the first `steps` of this iteration. `held` is the place of the
+// first column among those that are held.
 void multiply_block(uint held, uint s, uint steps) {
   ELEMENT block_sums[REG_M][COLUMNS_TOGETHER];
   [[unroll]] for (uint i = 0; i < REG_M; ++i)
@@ -90,9 +92,9 @@ void multiply_block(uint held, uint s, uint steps) {
       column_sums[i][j] += block_sums[i][j] * ELEMENT(b_scale[held + j][s]);
 }
 
-// Columns from `first` on, each as a whole, so that a sum is read and written once where `first` is a
-// variable. In a loop over columns of few rows a part is loaded right before the part in front of it is
-// multiplied: the processor fetches what lies behind a load while it multiplies.
+// Columns from `first` on, each as a whole, so that a sum is read and written once where `first` is
+// a variable. In a loop over columns of few rows a part is loaded right before the part in front of
+// it is multiplied: the processor fetches what lies behind a load while it multiplies.
 void multiply_columns(uint first, uint held, uint steps) {
   // load_part() takes parts of whole trips only.
   const uint parts =
@@ -116,8 +118,8 @@ void multiply_columns(uint first, uint held, uint steps) {
 }
 
 // In a loop over columns the sums move on by one place for each column, so that every place is a
-// constant: GPUs keep variable places in memory. Many sums of one row are for lavapipe, where a read and
-// a write at a variable place cost less than to move them.
+// constant: GPUs keep variable places in memory. Many sums of one row are for lavapipe, where a
+// read and a write at a variable place cost less than to move them.
 const bool MOVES_SUMS = REG_M > 1 || REG_N < 16;
 
 #if LOOP_OVER_COLUMNS

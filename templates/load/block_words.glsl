@@ -28,8 +28,8 @@ const uint WINDOW = WINDOW_BLOCKS * BLOCK, WINDOW_WORDS = WINDOW_BLOCKS * BLOCK_
 uint window[WINDOW_WORDS];
 
 #if WHOLE_VECTORS
-// Reads the vectors in which block `i` of the window ends, and that block i - 1 does not end in. `base`
-// is the window's first byte.
+// Reads the vectors in which block `i` of the window ends, and that block i - 1 does not end in.
+// `base` is the window's first byte.
 void read_block(uint base, uint i) {
   const uint first = (i * BLOCK_BYTES + 15) / 16, end = ((i + 1) * BLOCK_BYTES + 15) / 16;
   [[unroll]] for (uint v = 0; v < BLOCK_BYTES / 16 + 1; ++v)
@@ -40,8 +40,8 @@ void read_block(uint base, uint i) {
 }
 
 #else
-// Reads `count` words, at most MOST_WORDS, from the one that holds byte `base` on, and no vector that
-// begins behind them.
+// Reads `count` words, at most MOST_WORDS, from the one that holds byte `base` on, and no vector
+// that begins behind them.
 uint words[(MOST_WORDS + 6) / 4 * 4];
 void read_words(uint base, uint count) {
   const uint phase = base / 4 % 4, first = base / 16, last = (base / 4 + count - 1) / 4;
@@ -56,8 +56,8 @@ void read_words(uint base, uint count) {
     words[i] = (phase & 1) != 0 ? words[i + 1] : words[i];
 }
 
-// load_window() reads the window that begins at a step, a multiple of WINDOW, of the row from byte `row`
-// on.
+// load_window() reads the window that begins at a step, a multiple of WINDOW, of the row from byte
+// `row` on.
 #if BLOCK_FORMAT != Q6_K
 void load_window(uint row, uint step) {
   read_words(row + step / BLOCK * BLOCK_BYTES, WINDOW_WORDS);

@@ -23,9 +23,10 @@ WORD_VECTOR words_ahead(uint vector_index);
 #define fetch_words words_ahead
 #endif
 
-// What a format is: its sizes; and of group `group` = first + g of a block, the byte LOW_BYTE at which
-// the lower bits of its values begin, the HALF of these bytes that they lie in, unless they take whole
-// bytes, and the UPPER_BITS of its values, if they lie apart, out of a word of bytes that hold them.
+// What a format is: its sizes; and of group `group` = first + g of a block, the byte LOW_BYTE at
+// which the lower bits of its values begin, the HALF of these bytes that they lie in, unless they
+// take whole bytes, and the UPPER_BITS of its values, if they lie apart, out of a word of bytes
+// that hold them.
 #define Q4_0 1
 #define Q5_0 2
 #define Q8_0 3
@@ -122,7 +123,7 @@ uvec4 group_values(uint base, uint offset, uint first, uint g) {
   const uvec4 low = sixteen_bytes(base, offset + low_byte(first, g));
 #if HALF_BYTES
   return low;
-#endif
+#else
 #if HAS_HIGH_BYTES
   const uvec4 high = sixteen_bytes(base, offset + high_byte(first, g));
 #elif BLOCK_FORMAT == Q5_0
@@ -132,6 +133,7 @@ uvec4 group_values(uint base, uint offset, uint first, uint g) {
 #endif
   return uvec4(group_word(low.x, high.x, first, g, 0), group_word(low.y, high.y, first, g, 1),
                group_word(low.z, high.z, first, g, 2), group_word(low.w, high.w, first, g, 3));
+#endif
 }
 // Only word w of them.
 uint group_values_word(uint base, uint offset, uint group, uint w) {
@@ -175,8 +177,8 @@ vec2 group_scale(uint base, uint offset, uint first, uint g) {
 
 // The value of 4 or 8 bits from `bit` on, with some bits flipped, minus the zero point, without an
 // integer conversion: a float with the exponent of 2^(23 - b) and with the value from bit b of the
-// mantissa on is the number 2^(23 - b) + value, from which the subtraction is exact. A value whose bits
-// lie beyond the mantissa is shifted first, several values by the same shift.
+// mantissa on is the number 2^(23 - b) + value, from which the subtraction is exact. A value whose
+// bits lie beyond the mantissa is shifted first, several values by the same shift.
 #if !BLOCKS_AHEAD
 float bits_minus_zero_point(uint word, uint bit, uint bits, uint flipped) {
   const uint shift = bit + bits <= 20 ? 0 : (bits == 4 ? 12 : 16), b = bit - shift;
@@ -186,8 +188,9 @@ float bits_minus_zero_point(uint word, uint bit, uint bits, uint flipped) {
          (uintBitsToFloat(exponent) + float(ZERO_POINT) * (BLOCK_FORMAT == MXFP4 ? 0.5 : 1.0));
 }
 #else
-// The exponents are in registers: NVIDIA's LOP3 has one constant of 32 bits, so that mask and exponent
-// take two of them where compilers know both. A zero that they do not know hides the exponents.
+// The exponents are in registers: NVIDIA's LOP3 has one constant of 32 bits, so that mask and
+// exponent take two of them where compilers know both. A zero that they do not know hides the
+// exponents.
 uint exponents[5];  // for each bit of the mantissa at which values begin, 0 to 16
 
 void hold_exponents() {

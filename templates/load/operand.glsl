@@ -1,7 +1,7 @@
-//: An operand in memory that is not quantised: load/quantized.glsl and load/blocks.glsl read a quantised B.
-//: fetch_$a() returns one vector, converted to the type in registers; addresses count vectors. Nothing here
-//: knows how a kernel divides its work.
-//: Depends on READ_$A (the type in memory), LOAD_PATH_$A and VECTOR_WIDTH_$A.
+//: An operand in memory that is not quantised: load/quantized.glsl and load/blocks.glsl read a
+//: quantised B. fetch_$a() returns one vector, converted to the type in registers; addresses count
+//: vectors. Nothing here knows how a kernel divides its work. Depends on READ_$A (the type in
+//: memory), LOAD_PATH_$A and VECTOR_WIDTH_$A.
 
 #if LOAD_PATH_$A == BUFFER && (READ_$A == F32 || READ_$A == I32)
 // A storage buffer of vectors.
@@ -46,15 +46,16 @@ VECTOR_$A fetch_$a(uint vector_index) {
 }
 
 #elif LOAD_PATH_$A == TEXEL && READ_$A == BF16
-// A uniform texel buffer of bfloat16; a texel is one vector, R16_UINT or RGBA16_UINT, whose bits become
-// the upper halves of float32.
+// A uniform texel buffer of bfloat16; a texel is one vector, R16_UINT or RGBA16_UINT, whose bits
+// become the upper halves of float32.
 layout(binding = $0) uniform usamplerBuffer $a;
 VECTOR_$A fetch_$a(uint vector_index) {
   return VECTOR_$A(uintBitsToFloat(texelFetch($a, int(vector_index)) << 16));
 }
 
 #elif LOAD_PATH_$A == TEXEL
-// A uniform texel buffer; a texel is one vector, of one or four channels. The device converts float16.
+// A uniform texel buffer; a texel is one vector, of one or four channels. The device converts
+// float16.
 #if READ_$A == U8
 layout(binding = $0) uniform usamplerBuffer $a;
 #elif READ_$A == I8 || READ_$A == I32

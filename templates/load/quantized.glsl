@@ -1,9 +1,9 @@
 //: B quantised in the layout of ONNX Runtime's MatMulNBits: n rows of whole blocks of QUANT_BLOCK
 //: values of QUANT_BITS bits along k, the first value in the low bits of a word. A stored value q
 //: stands for (q - zero point) * scale. fetch_words counts vectors of words, fetch_scale and
-//: fetch_zero_point blocks, fetch_zero_point_byte bytes of packed zero points.
-//: Depends on LOAD_PATH_B, on SCALE_BYTES (2: scales and zero points are float16), and on ZERO_POINT:
-//: MIDDLE of the range, PACKED integers of QUANT_BITS, or FLOAT.
+//: fetch_zero_point blocks, fetch_zero_point_byte bytes of packed zero points. Depends on
+//: LOAD_PATH_B, on SCALE_BYTES (2: scales and zero points are float16), and on ZERO_POINT: MIDDLE
+//: of the range, PACKED integers of QUANT_BITS, or FLOAT.
 
 #if LOAD_PATH_B == TEXEL
 // Uniform texel buffers.

@@ -1,6 +1,6 @@
-//: Pack kernels read four neighbouring elements of the stored operand at a time: read_four() takes those
-//: from element `address` on as float32, with zeros from the count-th on.
-//: Depends on B_FORMAT (PLAIN for A, too), LOAD_PATH_B and TYPE.
+//: Pack kernels read four neighbouring elements of the stored operand at a time: read_four() takes
+//: those from element `address` on as float32, with zeros from the count-th on. Depends on B_FORMAT
+//: (PLAIN for A, too), LOAD_PATH_B and TYPE.
 
 #if B_FORMAT == PLAIN && LOAD_PATH_B == BUFFER
 // Out of a storage buffer, one by one. Any alignment is allowed.
@@ -25,8 +25,8 @@ vec4 read_four(uint address, uint count) {
 }
 
 #elif B_FORMAT == PLAIN
-// Out of a buffer of texels of four elements. Rows may begin at any address: a misaligned run is taken
-// from two texels. A texel without any of the count elements is not fetched.
+// Out of a buffer of texels of four elements. Rows may begin at any address: a misaligned run is
+// taken from two texels. A texel without any of the count elements is not fetched.
 #if TYPE == BF16
 layout(binding = 0) uniform usamplerBuffer stored;
 vec4 stored_texel(uint i) { return uintBitsToFloat(texelFetch(stored, int(i)) << 16); }
@@ -71,7 +71,8 @@ vec4 read_four(uint address, uint count) {
 }
 
 #else
-// Out of a block, which holds values of one row along depth. The first one's step is a multiple of four.
+// Out of a block, which holds values of one row along depth. The first one's step is a multiple of
+// four.
 #include "load/blocks.glsl"
 
 vec4 read_four(uint address, uint count) {

@@ -1,5 +1,5 @@
-//: Elements of 8 and 16 bits lie in 32-bit words, so that the device needs no storage of fewer bits; the
-//: first one lies in the low bits. Depends on TYPE.
+//: Elements of 8 and 16 bits lie in 32-bit words, so that the device needs no storage of fewer
+//: bits; the first one lies in the low bits. Depends on TYPE.
 
 #if TYPE == F16
 // The two float16 elements of a word, as float32.

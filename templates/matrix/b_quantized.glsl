@@ -1,6 +1,6 @@
-//: Tiles of a quantised B, stored n x k: an invocation fetches words of values along k of one column,
-//: which are dequantised to float16 on the way to shared memory and fill one vector each there. Values
-//: beyond k are arbitrary finite numbers, since A is zero there.
+//: Tiles of a quantised B, stored n x k: an invocation fetches words of values along k of one
+//: column, which are dequantised to float16 on the way to shared memory and fill one vector each
+//: there. Values beyond k are arbitrary finite numbers, since A is zero there.
 //:
 //: QUANT_BITS, QUANT_BLOCK, ZERO_POINT  what words hold (load/quantized.glsl)
 //: VECTOR_WIDTH_B                       words of float16 pairs that a word of values becomes
@@ -19,17 +19,25 @@ VECTOR_B dequantized(uint word, float scale, float zero_point) {
 
 const uint B_WORDS = TILE_K / VALUES_PER_WORD;  // in a column of the tile
 const uint B_LOADS = TILE_N * B_WORDS;
-const uint B_LOADS_PER_INVOCATION = (B_LOADS + LOCAL_SIZE - 1) / LOCAL_SIZE;
+#if WHOLE_LOADS_B
+const uint B_LOADS_EACH = B_LOADS / LOCAL_SIZE;
+#else
+const uint B_LOADS_EACH = (B_LOADS + LOCAL_SIZE - 1) / LOCAL_SIZE;
+#endif
+#if STORE_STEP_B > 1
 #define position_b(l) row_position(l, B_LOADS, B_WORDS, STORE_ROWS_B, STORE_STEP_B)
+#else
+#define position_b(l) load_position(l, B_LOADS, B_WORDS)
+#endif
 shared SHARED_VECTOR b_tile[STAGES][TILE_N * SHARED_STRIDE];
-uint b_next[B_LOADS_PER_INVOCATION];
-float b_scale[B_LOADS_PER_INVOCATION], b_zero_point[B_LOADS_PER_INVOCATION];
-uint b_column[B_LOADS_PER_INVOCATION];  // of the buffer, whose columns are ldb values
+uint b_next[B_LOADS_EACH];
+float b_scale[B_LOADS_EACH], b_zero_point[B_LOADS_EACH];
+uint b_column[B_LOADS_EACH];  // of the buffer, whose columns are ldb values
 uint b_tile_start;                      // first step of the next tile
 
 void begin_tiles_b(uint column0) {
   b_tile_start = offset_b % ldb;
-  [[unroll]] for (uint l = 0; l < B_LOADS_PER_INVOCATION; ++l)
+  [[unroll]] for (uint l = 0; l < B_LOADS_EACH; ++l)
     b_column[l] = offset_b / ldb + clamp_index(column0 + position_b(l).x, n - 1);
 }
 
@@ -44,21 +52,23 @@ void fetch_word_b(uint l, uint step) {
 uint step_of_b(uint l) { return position_b(l).y * VALUES_PER_WORD; }
 
 void fetch_tile_b() {
-  [[unroll]] for (uint l = 0; l < B_LOADS_PER_INVOCATION; ++l)
+  [[unroll]] for (uint l = 0; l < B_LOADS_EACH; ++l)
     fetch_word_b(l, b_tile_start + step_of_b(l));
   b_tile_start += TILE_K;
 }
 
 void fetch_last_tile_b(uint k0) {
-  [[unroll]] for (uint l = 0; l < B_LOADS_PER_INVOCATION; ++l) {
+  [[unroll]] for (uint l = 0; l < B_LOADS_EACH; ++l) {
     const uint step = k0 + step_of_b(l);
     fetch_word_b(l, b_tile_start + (step < k ? step : 0));
   }
 }
 
 void put_tile_b(uint stage) {
-  [[unroll]] for (uint l = 0; l < B_LOADS_PER_INVOCATION; ++l) {
+  [[unroll]] for (uint l = 0; l < B_LOADS_EACH; ++l) {
+#if !WHOLE_LOADS_B
     if (!has_load(l, B_LOADS)) break;
+#endif
     const uvec2 at = position_b(l);
     const VECTOR_B halves = dequantized(b_next[l], b_scale[l], b_zero_point[l]);
 #if VECTOR_WIDTH_B == SHARED_WORDS
@@ -66,7 +76,8 @@ void put_tile_b(uint stage) {
 #else
     [[unroll]] for (uint w = 0; w < VECTOR_WIDTH_B; ++w) {
       const uint to = at.y * VECTOR_WIDTH_B + w;  // in words of a column
-      put_shared(word_in(b_tile[stage][at.x * SHARED_STRIDE + to / SHARED_WORDS], to), word_of(halves, w));
+      put_word(word_in(b_tile[stage][at.x * SHARED_STRIDE + to / SHARED_WORDS], to),
+               word_of(halves, w));
     }
 #endif
   }

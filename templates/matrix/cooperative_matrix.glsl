@@ -24,24 +24,21 @@
 #extension GL_EXT_spirv_intrinsics : enable
 #extension GL_KHR_memory_scope_semantics : enable
 
-#if TYPE == F16
-#define EXTENSIONS ["SPV_KHR_cooperative_matrix"]
-#define CAPABILITIES [6022, 9]  // CooperativeMatrixKHR, Float16
-#elif TYPE == BF16
-#define EXTENSIONS ["SPV_KHR_cooperative_matrix", "SPV_KHR_bfloat16"]
-// CooperativeMatrixKHR, BFloat16TypeKHR, BFloat16CooperativeMatrixKHR.
-#define CAPABILITIES [6022, 5116, 5118]
-#elif TYPE == I8 || TYPE == U8
-#define EXTENSIONS ["SPV_KHR_cooperative_matrix"]
-#define CAPABILITIES [6022, 39]  // CooperativeMatrixKHR, Int8
+// GL_KHR_cooperative_matrix as SPIR-V intrinsics. The numbers of a type are converted, since the
+// compiler would pass literals as such, where ids are required.
+#if TYPE == F16  // capabilities CooperativeMatrixKHR, Float16
+#define UNITS extensions = ["SPV_KHR_cooperative_matrix"], capabilities = [6022, 9]
+#elif TYPE == BF16  // CooperativeMatrixKHR, BFloat16TypeKHR, BFloat16CooperativeMatrixKHR
+#define UNITS                                                        \
+  extensions = ["SPV_KHR_cooperative_matrix", "SPV_KHR_bfloat16"], \
+  capabilities = [6022, 5116, 5118]
+#elif TYPE == I8 || TYPE == U8  // CooperativeMatrixKHR, Int8
+#define UNITS extensions = ["SPV_KHR_cooperative_matrix"], capabilities = [6022, 39]
 #else
 #error no matrix unit multiplies this type
 #endif
-// GL_KHR_cooperative_matrix as SPIR-V intrinsics. The numbers of a type are converted, since the
-// compiler would pass literals as such, where ids are required.
-#define coopmat(TAG, SCOPE, ROWS, COLUMNS, USE)                                                 \
-  spirv_type(extensions = EXTENSIONS, capabilities = CAPABILITIES, id = 4456, TAG, uint(SCOPE), \
-             uint(ROWS), uint(COLUMNS), USE)
+#define coopmat(tag, scope, rows, columns, use) \
+  spirv_type(UNITS, id = 4456, tag, uint(scope), uint(rows), uint(columns), use)
 const uint MatrixUseA = 0, MatrixUseB = 1, MatrixUseAccumulator = 2;
 const uint CooperativeMatrixLayoutRowMajor = 0, CooperativeMatrixLayoutColumnMajor = 1;
 #define MatrixA coopmat(OPERAND_TAG, MATRIX_SCOPE, MATRIX_M, MATRIX_K, MatrixUseA)
@@ -50,49 +47,48 @@ const uint CooperativeMatrixLayoutRowMajor = 0, CooperativeMatrixLayoutColumnMaj
 // C in the type of the operands.
 #define MatrixN coopmat(OPERAND_TAG, MATRIX_SCOPE, MATRIX_M, MATRIX_N, MatrixUseAccumulator)
 
-// The constructor of a MatrixC whose elements are x, and the conversion to a MatrixN.
+// The constructor of a matrix whose elements are x.
 spirv_instruction(id = 80) MatrixC coopmatC(ELEMENT x);
+// The constructor that converts a matrix.
 spirv_instruction(id = 115) MatrixN coopmatN(MatrixC x);
-
-// Loads and stores. Strides count what the reference is to.
-spirv_instruction(id = 4457)
-MatrixA coopMatLoadA(spirv_by_reference VECTOR_A from, uint matrix_layout, uint stride);
-spirv_instruction(id = 4457)
-MatrixB coopMatLoadB(spirv_by_reference VECTOR_B from, uint matrix_layout, uint stride);
-spirv_instruction(id = 4458)
-void coopMatStoreC(spirv_by_reference RESULT_C to, MatrixC x, uint matrix_layout, uint stride);
-spirv_instruction(id = 4458)
-void coopMatStoreN(spirv_by_reference uvec4 to, MatrixN x, uint matrix_layout, uint stride);
-
-// The same for shared memory, with SPIR-V's memory operands.
-#define NonPrivate 32
-#define NonPrivateMakeAvailable 40  // and what is stored is available to the scope at once
-#define NonPrivateMakeVisible 48    // and what others have stored is visible
-spirv_instruction(id = 4457)
-MatrixA coopMatLoadSharedA(spirv_by_reference SHARED_VECTOR from, uint matrix_layout, uint stride,
-                           spirv_literal uint memory);
-spirv_instruction(id = 4457)
-MatrixB coopMatLoadSharedB(spirv_by_reference SHARED_VECTOR from, uint matrix_layout, uint stride,
-                           spirv_literal uint memory);
-spirv_instruction(id = 4457)
-MatrixA coopMatLoadVisibleA(spirv_by_reference SHARED_VECTOR from, uint matrix_layout, uint stride,
-                            spirv_literal uint memory, uint scope);
-spirv_instruction(id = 4457)
-MatrixB coopMatLoadVisibleB(spirv_by_reference SHARED_VECTOR from, uint matrix_layout, uint stride,
-                            spirv_literal uint memory, uint scope);
-#if defined(C_TILE)
-#define SHARED_SUMS SHARED_VECTOR
-#else
-#define SHARED_SUMS ELEMENT
-#endif
-spirv_instruction(id = 4458)
-void coopMatStoreSharedC(spirv_by_reference SHARED_SUMS to, MatrixC x, uint matrix_layout,
-                         uint stride, spirv_literal uint memory, uint scope);
-
 #if SIGNED_OPERANDS == 0
 spirv_instruction(id = 4459) MatrixC coopMatMulAdd(MatrixA a, MatrixB b, MatrixC c);
 #else
-spirv_instruction(id = 4459)
-MatrixC coopMatMulAddSigned(MatrixA a, MatrixB b, MatrixC c, spirv_literal uint matrix_operands);
+spirv_instruction(id = 4459) MatrixC coopMatMulAddSigned(
+    MatrixA a, MatrixB b, MatrixC c, spirv_literal uint matrix_operands);
 #define coopMatMulAdd(a, b, c) coopMatMulAddSigned(a, b, c, SIGNED_OPERANDS)
+#endif
+
+// Loads and stores of storage buffers. Strides count what the reference is to, here and below.
+spirv_instruction(id = 4457) MatrixA coopMatLoadA(
+    spirv_by_reference VECTOR_A from, uint matrix_layout, uint stride);
+spirv_instruction(id = 4457) MatrixB coopMatLoadB(
+    spirv_by_reference VECTOR_B from, uint matrix_layout, uint stride);
+spirv_instruction(id = 4458) void coopMatStoreC(
+    spirv_by_reference RESULT_C to, MatrixC x, uint matrix_layout, uint stride);
+spirv_instruction(id = 4458) void coopMatStoreN(
+    spirv_by_reference uvec4 to, MatrixN x, uint matrix_layout, uint stride);
+
+// Loads and stores of shared memory, with SPIR-V's memory operands.
+#define NonPrivate 32
+#define NonPrivateMakeAvailable 40  // and what is stored is available to the scope at once
+#define NonPrivateMakeVisible 48    // and what others have stored is visible
+spirv_instruction(id = 4457) MatrixA coopMatLoadSharedA(
+    spirv_by_reference SHARED_VECTOR x, uint matrix_layout, uint stride, spirv_literal uint memory);
+spirv_instruction(id = 4457) MatrixB coopMatLoadSharedB(
+    spirv_by_reference SHARED_VECTOR x, uint matrix_layout, uint stride, spirv_literal uint memory);
+spirv_instruction(id = 4457) MatrixA coopMatLoadVisibleA(
+    spirv_by_reference SHARED_VECTOR from, uint matrix_layout, uint stride,
+    spirv_literal uint memory, uint scope);
+spirv_instruction(id = 4457) MatrixB coopMatLoadVisibleB(
+    spirv_by_reference SHARED_VECTOR from, uint matrix_layout, uint stride,
+    spirv_literal uint memory, uint scope);
+#if defined(C_TILE)
+spirv_instruction(id = 4458) void coopMatStoreSharedC(
+    spirv_by_reference SHARED_VECTOR to, MatrixC x, uint matrix_layout, uint stride,
+    spirv_literal uint memory, uint scope);
+#else
+spirv_instruction(id = 4458) void coopMatStoreSharedC(
+    spirv_by_reference ELEMENT to, MatrixC x, uint matrix_layout, uint stride,
+    spirv_literal uint memory, uint scope);
 #endif

@@ -13,50 +13,50 @@ const uint CooperativeMatrixClampModeUndefinedNV = 0, CooperativeMatrixClampMode
 
 // Capability TensorAddressingNV.
 #define TENSORS extensions = ["SPV_NV_tensor_addressing"], capabilities = [5439]
-#define tensorLayoutNV(DIMENSIONS, MODE) spirv_type(TENSORS, id = 5370, uint(DIMENSIONS), MODE)
-#define tensorViewNV(DIMENSIONS, HAS_DIMENSIONS, P0, P1) \
-  spirv_type(TENSORS, id = 5371, uint(DIMENSIONS), bool(HAS_DIMENSIONS), uint(P0), uint(P1))
+#define tensorLayoutNV(dimensions, mode) spirv_type(TENSORS, id = 5370, uint(dimensions), mode)
+#define tensorViewNV(dimensions, own, p0, p1) \
+  spirv_type(TENSORS, id = 5371, uint(dimensions), bool(own), uint(p0), uint(p1))
 #define TensorLayout tensorLayoutNV(2, CLAMP_MODE)
 #define TensorView tensorViewNV(2, 0, 0, 1)  // with the dimensions of the slice
 #define TransposedView tensorViewNV(2, 0, 1, 0)
 
 spirv_instruction(id = 5372) TensorLayout createTensorLayoutNV();
-spirv_instruction(id = 5373)
-TensorLayout setTensorLayoutDimensionNV(TensorLayout x, uint rows, uint columns);
-spirv_instruction(id = 5374)
-TensorLayout setTensorLayoutStrideNV(TensorLayout x, uint row, uint column);
-spirv_instruction(id = 5375)
-TensorLayout sliceTensorLayoutNV(TensorLayout x, uint row, uint rows, uint column, uint columns);
+spirv_instruction(id = 5373) TensorLayout setTensorLayoutDimensionNV(
+    TensorLayout x, uint rows, uint columns);
+spirv_instruction(id = 5374) TensorLayout setTensorLayoutStrideNV(
+    TensorLayout x, uint row, uint column);
+spirv_instruction(id = 5375) TensorLayout sliceTensorLayoutNV(
+    TensorLayout x, uint row, uint rows, uint column, uint columns);
 spirv_instruction(id = 5377) TensorView createTensorViewNV();
 spirv_instruction(id = 5377) TransposedView createTransposedViewNV();
-spirv_instruction(id = 5382)
-TensorView setTensorViewClipNV(TensorView x, uint row, uint rows, uint column, uint columns);
+spirv_instruction(id = 5382) TensorView setTensorViewClipNV(
+    TensorView x, uint row, uint rows, uint column, uint columns);
 
 // A clipped load takes what it leaves out from `old`; here no load is clipped. Memory operands are
 // those of matrix/cooperative_matrix.glsl; addressing is 0, or 1 with a view. The capability is
 // CooperativeMatrixTensorAddressingNV.
 #define TENSOR_ADDRESSING extensions = ["SPV_NV_cooperative_matrix2"], capabilities = [5433]
 #if ALONG_K_A
-spirv_instruction(TENSOR_ADDRESSING, id = 5367)
-MatrixA coopMatLoadTensorA(spirv_by_reference VECTOR_A from, MatrixA old, TensorLayout x,
-                           spirv_literal uint memory, spirv_literal uint addressing);
+spirv_instruction(TENSOR_ADDRESSING, id = 5367) MatrixA coopMatLoadTensorA(
+    spirv_by_reference VECTOR_A from, MatrixA old, TensorLayout x,
+    spirv_literal uint memory, spirv_literal uint addressing);
 #else
-spirv_instruction(TENSOR_ADDRESSING, id = 5367)
-MatrixA coopMatLoadTensorA(spirv_by_reference VECTOR_A from, MatrixA old, TensorLayout x,
-                           spirv_literal uint memory, spirv_literal uint addressing,
-                           TransposedView view);
+spirv_instruction(TENSOR_ADDRESSING, id = 5367) MatrixA coopMatLoadTensorA(
+    spirv_by_reference VECTOR_A from, MatrixA old, TensorLayout x,
+    spirv_literal uint memory, spirv_literal uint addressing,
+    TransposedView view);
 #endif
 #if !ALONG_K_B
-spirv_instruction(TENSOR_ADDRESSING, id = 5367)
-MatrixB coopMatLoadTensorB(spirv_by_reference VECTOR_B from, MatrixB old, TensorLayout x,
-                           spirv_literal uint memory, spirv_literal uint addressing);
+spirv_instruction(TENSOR_ADDRESSING, id = 5367) MatrixB coopMatLoadTensorB(
+    spirv_by_reference VECTOR_B from, MatrixB old, TensorLayout x,
+    spirv_literal uint memory, spirv_literal uint addressing);
 #else
-spirv_instruction(TENSOR_ADDRESSING, id = 5367)
-MatrixB coopMatLoadTensorB(spirv_by_reference VECTOR_B from, MatrixB old, TensorLayout x,
-                           spirv_literal uint memory, spirv_literal uint addressing,
-                           TransposedView view);
+spirv_instruction(TENSOR_ADDRESSING, id = 5367) MatrixB coopMatLoadTensorB(
+    spirv_by_reference VECTOR_B from, MatrixB old, TensorLayout x,
+    spirv_literal uint memory, spirv_literal uint addressing,
+    TransposedView view);
 #endif
-spirv_instruction(TENSOR_ADDRESSING, id = 5368)
-void coopMatStoreTensorC(spirv_by_reference ELEMENT_4 to, MatrixC x, TensorLayout layout_of,
-                         spirv_literal uint memory, uint scope, spirv_literal uint addressing,
-                         TensorView view);
+spirv_instruction(TENSOR_ADDRESSING, id = 5368) void coopMatStoreTensorC(
+    spirv_by_reference ELEMENT_4 to, MatrixC x, TensorLayout layout_of,
+    spirv_literal uint memory, uint scope, spirv_literal uint addressing,
+    TensorView view);

@@ -1,5 +1,5 @@
-//: Tiles of $A whose fragments the matrix unit loads from the storage buffer itself (LOAD_PATH_$A is
-//: DIRECT), without shared memory: fetch and put only keep addresses. Only whole tiles are read.
+//: Tiles of $A whose fragments the matrix unit loads from the storage buffer itself (LOAD_PATH_$A
+//: is DIRECT), without shared memory: fetch and put only keep addresses. Only whole tiles are read.
 //:
 //: PACKED_$A   whether $A is packed, fragment by fragment
 //: ALONG_K_$A  if not: whether vectors run along k in memory
@@ -9,8 +9,8 @@ layout(binding = $0, std430) readonly buffer Operand$A { VECTOR_$A $a[]; };
 uint $a_first_tile, $a_whole_tile, $a_next_tile, $a_tile;
 
 #if PACKED_$A == YES
-// A fragment holds $rows of $A with MATRIX_K steps of k, padded with zeros to whole tiles. ld$a is the
-// padded k.
+// A fragment holds $rows of $A with MATRIX_K steps of k, padded with zeros to whole tiles. ld$a is
+// the padded k.
 void begin_tiles_$a(uint $row0) { $a_first_tile = $a_whole_tile = offset_$a + $row0 * ld$a; }
 void fetch_tile_$a() {
   $a_next_tile = $a_whole_tile;

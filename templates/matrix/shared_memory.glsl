@@ -1,36 +1,54 @@
-//: Tiles in shared memory: which invocation fetches which part of a tile, words of several elements,
-//: and how they are put there. A row of a tile is a row of A or a column of B with all steps of k,
-//: whatever the order in memory; or a step of k, for operands that are stored so and keep their order
-//: (matrix/staged.glsl). Rows are padded, and consist of vectors of words that are as long as the rows
-//: of fragments allow.
+//: Tiles in shared memory: which invocation fetches which part of a tile, words of several
+//: elements, and how they are put there. A row of a tile is a row of A or a column of B with all
+//: steps of k, whatever the order in memory; or a step of k, for operands that are stored so and
+//: keep their order (matrix/staged.glsl). Rows are padded, and consist of vectors of words that are
+//: as long as the rows of fragments allow.
 //:
-//: OPERAND_BITS               of an element of A and B
-//: TILE_K, SHARED_PAD         elements in a row along k, and behind it against bank conflicts
-//: SHARED_WORDS               32-bit words in a vector (SHARED_VECTOR)
-// Words that hold several elements, the first in the low bits.
+//: OPERAND_BITS         of an element of A and B; ELEMENTS_PER_WORD of them lie in 32 bits
+//: TILE_K, SHARED_PAD   elements in a row along k, and behind it against bank conflicts
+//: SHARED_WORDS         32-bit words in a vector (SHARED_VECTOR)
+//: EVEN_LOADS_A and _B  of matrix/load_counts.glsl
+const uint SHARED_ELEMENTS = SHARED_WORDS * ELEMENTS_PER_WORD;  // in a vector
+const uint SHARED_STRIDE = (TILE_K + SHARED_PAD) / SHARED_ELEMENTS;
 
-// The word x, whose elements are those from first on of a vector, with zeros from element count on.
+#if EDGE == EXACT
+#define keep_first(x, count) x  // nothing lies beyond k
+#else
+// x with zeros behind the first count elements of a vector, and its word from element `first` on.
 uint keep_first_in_word(uint x, uint first, uint count) {
   const uint left = count > first ? min(count - first, ELEMENTS_PER_WORD) : 0u;
   return left == ELEMENTS_PER_WORD ? x : x & ((1u << left * OPERAND_BITS) - 1u);
 }
-
-// x with zeros behind its first count elements.
+#if VECTOR_WIDTH_A == 1 || VECTOR_WIDTH_B == 1
 uint keep_first(uint x, uint count) { return keep_first_in_word(x, 0, count); }
+#endif
+#if VECTOR_WIDTH_A > 1 || VECTOR_WIDTH_B > 1
 uvec2 keep_first(uvec2 x, uint count) {
-  return uvec2(keep_first_in_word(x.x, 0, count), keep_first_in_word(x.y, ELEMENTS_PER_WORD, count));
+  return uvec2(keep_first_in_word(x.x, 0, count),
+               keep_first_in_word(x.y, ELEMENTS_PER_WORD, count));
 }
+#endif
+#if VECTOR_WIDTH_A == 4 || VECTOR_WIDTH_B == 4
 uvec4 keep_first(uvec4 x, uint count) {
   return uvec4(keep_first(x.xy, count), keep_first_in_word(x.z, 2 * ELEMENTS_PER_WORD, count),
                keep_first_in_word(x.w, 3 * ELEMENTS_PER_WORD, count));
 }
+#endif
+#endif
 
 // Word i of a vector.
+#if VECTOR_WIDTH_A == 1 || VECTOR_WIDTH_B == 1
 uint word_of(uint x, uint i) { return x; }
+#endif
+#if VECTOR_WIDTH_A == 2 || VECTOR_WIDTH_B == 2
 uint word_of(uvec2 x, uint i) { return x[i]; }
+#endif
+#if VECTOR_WIDTH_A == 4 || VECTOR_WIDTH_B == 4
 uint word_of(uvec4 x, uint i) { return x[i]; }
+#endif
 
-// As many words as a word has elements, transposed: element i of word j becomes element j of word i.
+// As many words as a word has elements, transposed: element i of word j becomes element j of word
+// i.
 #if OPERAND_BITS == 16
 void transpose(inout uint x[2]) {
   const uint low = x[0] & 0xffffu | x[1] << 16;
@@ -51,18 +69,21 @@ void transpose(inout uint x[4]) {
 }
 #endif
 
-// How the invocations of a workgroup share the loads of a tile: consecutive invocations take
-// consecutive loads, then each takes the next LOCAL_SIZE loads.
-
 // Load l of this invocation, counted as (row, position in the row) of rows with a number of loads.
-// Where rows divide LOCAL_SIZE, the loads of an invocation differ by constants. Without a load left,
-// an invocation repeats the last one.
+// Consecutive invocations take consecutive loads, then each takes the next LOCAL_SIZE loads.
 uvec2 load_position(uint l, uint loads, uint loads_in_row) {
   const uint i = gl_LocalInvocationIndex;
+#if EVEN_LOADS_A && EVEN_LOADS_B
+  return uvec2(i / loads_in_row + l * (LOCAL_SIZE / loads_in_row), i % loads_in_row);
+#else
+  // Where rows divide LOCAL_SIZE, the loads of an invocation differ by constants.
   if (loads % LOCAL_SIZE == 0 && LOCAL_SIZE % loads_in_row == 0)
     return uvec2(i / loads_in_row + l * (LOCAL_SIZE / loads_in_row), i % loads_in_row);
-  const uint load = loads % LOCAL_SIZE == 0 ? i + l * LOCAL_SIZE : min(i + l * LOCAL_SIZE, loads - 1);
+  // Without a load left, an invocation repeats the last one.
+  const uint load =
+      loads % LOCAL_SIZE == 0 ? i + l * LOCAL_SIZE : min(i + l * LOCAL_SIZE, loads - 1);
   return uvec2(load / loads_in_row, load % loads_in_row);
+#endif
 }
 
 // The same for a tile along k, whose rows are stored in another order with store_map=permuted:
@@ -73,12 +94,7 @@ uvec2 row_position(uint l, uint loads, uint loads_in_row, uint together, uint st
   return uvec2(at.x - i + i % together * step + i / together, at.y);
 }
 
-bool has_load(uint l, uint loads) {
-  return loads % LOCAL_SIZE == 0 || gl_LocalInvocationIndex + l * LOCAL_SIZE < loads;
-}
-
-const uint SHARED_ELEMENTS = SHARED_WORDS * ELEMENTS_PER_WORD;  // in a vector
-const uint SHARED_STRIDE = (TILE_K + SHARED_PAD) / SHARED_ELEMENTS;
+bool has_load(uint l, uint loads) { return gl_LocalInvocationIndex + l * LOCAL_SIZE < loads; }
 
 // Writes become visible at a barrier. Otherwise each access would make them so by itself, since the
 // compiler's own barrier() does not, and drivers would wait at each.
@@ -87,29 +103,29 @@ void tile_barrier() {
                  gl_SemanticsAcquireRelease | gl_SemanticsMakeAvailable | gl_SemanticsMakeVisible);
 }
 
-// OpStore.
-spirv_instruction(id = 62) void store_shared(spirv_by_reference uint p, uint x, spirv_literal uint memory);
-#if SHARED_WORDS > 1
-spirv_instruction(id = 62)
-void store_shared(spirv_by_reference SHARED_VECTOR p, SHARED_VECTOR x, spirv_literal uint memory);
-#endif
+// OpStore of a vector.
+spirv_instruction(id = 62) void store_shared(
+    spirv_by_reference SHARED_VECTOR p, SHARED_VECTOR x, spirv_literal uint memory);
 #define put_shared(p, x) store_shared(p, x, NonPrivate)
+// OpStore of a word.
+spirv_instruction(id = 62) void store_word(
+    spirv_by_reference uint p, uint x, spirv_literal uint memory);
+#define put_word(p, x) store_word(p, x, NonPrivate)
 
-// word_in: word number i of a row, of which `vector` is the vector that holds it.
-// shared_vector: the vector of element e of all words.
-#if SHARED_WORDS == 4
+// Word number i of a row, of which `vector` is the vector that holds it.
+#if SHARED_WORDS > 1
 #define word_in(vector, i) vector[(i) % SHARED_WORDS]
-SHARED_VECTOR shared_vector(uint words[SHARED_WORDS][ELEMENTS_PER_WORD], uint e) {
-  return uvec4(words[0][e], words[1][e], words[2][e], words[3][e]);
-}
-#elif SHARED_WORDS == 2
-#define word_in(vector, i) vector[(i) % SHARED_WORDS]
-SHARED_VECTOR shared_vector(uint words[SHARED_WORDS][ELEMENTS_PER_WORD], uint e) {
-  return uvec2(words[0][e], words[1][e]);
-}
 #else
 #define word_in(vector, i) vector
-SHARED_VECTOR shared_vector(uint words[SHARED_WORDS][ELEMENTS_PER_WORD], uint e) {
-  return words[0][e];
-}
 #endif
+
+// The vector of element e of all words.
+SHARED_VECTOR shared_vector(uint words[SHARED_WORDS][ELEMENTS_PER_WORD], uint e) {
+#if SHARED_WORDS == 4
+  return uvec4(words[0][e], words[1][e], words[2][e], words[3][e]);
+#elif SHARED_WORDS == 2
+  return uvec2(words[0][e], words[1][e]);
+#else
+  return words[0][e];
+#endif
+}

@@ -1,7 +1,7 @@
-//: Stores the sums of matrix.comp. A fragment that lies inside of C is stored as a whole where C is the
-//: sums as they are, or only narrowed. Which of its elements an invocation holds is the driver's
-//: choice, so for everything else it goes through shared memory, from which the subgroup stores vectors
-//: of C.
+//: Stores the sums of matrix.comp. A fragment that lies inside of C is stored as a whole where C is
+//: the sums as they are, or only narrowed. Which of its elements an invocation holds is the
+//: driver's choice, so for everything else it goes through shared memory, from which the subgroup
+//: stores vectors of C.
 //:
 //: FRAGMENT_STORES  whether fragments are stored as a whole: NONE, WHOLE or NARROWED
 //: C_TILE           the tile of an operand whose place the fragments take; else they have their own
@@ -25,7 +25,9 @@ void store_fragments(uint row, uint column) {
 layout(binding = 2, std430) buffer OperandCWords { uvec4 c_quads[]; };
 
 const uint QUAD_ELEMENTS = 8;
-bool stores_fragments() { return alpha == 1.0 && beta == 0.0 && (ldc | offset_c) % QUAD_ELEMENTS == 0; }
+bool stores_fragments() {
+  return alpha == 1.0 && beta == 0.0 && (ldc | offset_c) % QUAD_ELEMENTS == 0;
+}
 void store_fragments(uint row, uint column) {
   const uint to = (offset_c + row * ldc + column) / QUAD_ELEMENTS, stride = ldc / QUAD_ELEMENTS;
   [[unroll]] for (uint i = 0; i < FRAGMENTS_M; ++i)
@@ -40,17 +42,17 @@ void store_fragments(uint row, uint column) {}
 #endif
 
 // put_fragment() puts a fragment into shared memory, and sum_in() takes its i-th sum from there.
-#if defined(C_TILE)
-// In place of a tile that is no longer needed.
+#if defined(C_TILE)  // in place of a tile that is no longer needed
 const uint C_VECTORS = MATRIX_M * MATRIX_N / SHARED_WORDS;  // of a fragment
 #define put_fragment(x)                                                                         \
   coopMatStoreSharedC(C_TILE[0][gl_SubgroupID * C_VECTORS], x, CooperativeMatrixLayoutRowMajor, \
                       MATRIX_N / SHARED_WORDS, NonPrivateMakeAvailable, gl_ScopeWorkgroup)
-float from_bits(float type, uint bits) { return uintBitsToFloat(bits); }
-int from_bits(int type, uint bits) { return int(bits); }
-uint from_bits(uint type, uint bits) { return bits; }
 ELEMENT sum_in(uint subgroup, uint i) {
-  return from_bits(ELEMENT(0), word_in(C_TILE[0][subgroup * C_VECTORS + i / SHARED_WORDS], i));
+#if SUM_TYPE == F32
+  return uintBitsToFloat(word_in(C_TILE[0][subgroup * C_VECTORS + i / SHARED_WORDS], i));
+#else
+  return ELEMENT(word_in(C_TILE[0][subgroup * C_VECTORS + i / SHARED_WORDS], i));
+#endif
 }
 void begin_fragments() { tile_barrier(); }
 #else
@@ -71,12 +73,12 @@ ELEMENT sum_at(uint i) {
   [[unroll]] for (uint other = 1; other < SUBGROUPS_K; ++other) sum += sum_in(block + other * BLOCKS, i);
   return sum;
 }
-uint first_vector() { return gl_SubgroupID / BLOCKS * SUBGROUP_SIZE + gl_SubgroupInvocationID; }
-void fragment_barrier() { tile_barrier(); }
+#define first_vector() (gl_SubgroupID / BLOCKS * SUBGROUP_SIZE + gl_SubgroupInvocationID)
+#define fragment_barrier() tile_barrier()
 #else
-ELEMENT sum_at(uint i) { return sum_in(gl_SubgroupID, i); }
-uint first_vector() { return gl_SubgroupInvocationID; }
-void fragment_barrier() { subgroupBarrier(); }
+#define sum_at(i) sum_in(gl_SubgroupID, i)
+#define first_vector() gl_SubgroupInvocationID
+#define fragment_barrier() subgroupBarrier()
 #endif
 
 // Stores the fragment in shared memory to C.
@@ -93,8 +95,8 @@ void store_fragment(bool vectors, uint row, uint column) {
   }
 }
 
-// The loop over fragments has one copy of the epilogue's code. It selects a fragment by comparisons,
-// since an index that is no constant would force all sums out of registers.
+// The loop over fragments has one copy of the epilogue's code. It selects a fragment by
+// comparisons, since an index that is no constant would force all sums out of registers.
 void store_sums(uvec2 tile, uint row, uint column) {
   const bool vectors = columns_inside(tile) && (ldc | offset_c) % VECTOR_WIDTH_C == 0;
   if (vectors && stores_fragments() && (tile.y + 1) * TILE_M <= m) {

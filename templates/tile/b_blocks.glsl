@@ -34,8 +34,8 @@ void fetch_tile_b(uint k0) {
   [[unroll]] for (uint l = 0; l < B_LOADS; ++l) fetch_group_b(l, b_first_step + k0 + b_step[l]);
 }
 
-// Groups beyond the end of k are not read: the first of the tile stands for them. Values beyond k are
-// arbitrary finite numbers, since A is zero there.
+// Groups beyond the end of k are not read: the first of the tile stands for them. Values beyond k
+// are arbitrary finite numbers, since A is zero there.
 void fetch_last_b(uint k0) {
   [[unroll]] for (uint l = 0; l < B_LOADS; ++l)
     fetch_group_b(l, b_first_step + k0 + (k0 + b_step[l] < k ? b_step[l] : 0));
@@ -44,6 +44,8 @@ void fetch_last_b(uint k0) {
 float b_value(uint l, uint u) {
   return value_minus_zero_point(b_next[l][u / 4], u % 4) * b_scale[l].x - b_scale[l].y;
 }
+
+void put_b(uint slot, uint part, ELEMENT x) { b_tile[slot][part] = x; }
 
 void put_tile_b(uint stage) {
   [[unroll]] for (uint l = 0; l < B_LOADS; ++l)

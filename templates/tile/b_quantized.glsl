@@ -1,11 +1,11 @@
 //: B is quantised: a fetch takes a word of values along k of one column, which are dequantised as
-//: they are written to shared memory. Sizes along k are powers of two: either blocks divide tiles or
-//: tiles divide blocks, and the first step of a split of k is a multiple of TILE_K.
+//: they are written to shared memory. Sizes along k are powers of two: either blocks divide tiles
+//: or tiles divide blocks, and the first step of a split of k is a multiple of TILE_K.
 #include "load/quantized.glsl"
 
 const uint B_WORDS = TILE_K / VALUES_PER_WORD;  // in a column of the tile
-// Words of a column that neighbouring invocations load: the fewer, the fewer bank conflicts have the
-// transposing stores.
+// Words of a column that neighbouring invocations load: the fewer, the fewer bank conflicts have
+// the transposing stores.
 const uint B_RUN = B_WORDS % 2 == 0 ? 2 : B_WORDS;
 const uint B_LOADS = TILE_N * B_WORDS / LOCAL_SIZE;
 uint b_next[B_LOADS];
@@ -40,8 +40,8 @@ void fetch_tile_b(uint k0) {
   }
 }
 
-// Words beyond the end of k are not read: the first of the tile stands for them. Values beyond k are
-// arbitrary finite numbers, since A is zero there.
+// Words beyond the end of k are not read: the first of the tile stands for them. Values beyond k
+// are arbitrary finite numbers, since A is zero there.
 void fetch_last_b(uint k0) {
   const uint block = (b_first_step + k0) / QUANT_BLOCK;
   [[unroll]] for (uint l = 0; l < B_LOADS; ++l) {
@@ -56,6 +56,8 @@ void fetch_last_b(uint k0) {
 float b_value(uint l, uint u) {
   return value_minus_zero_point(b_next[l], u, b_zero_point[l]) * b_scale[l];
 }
+
+void put_b(uint slot, uint part, ELEMENT x) { b_tile[slot][part] = x; }
 
 void put_tile_b(uint stage) {
   [[unroll]] for (uint l = 0; l < B_LOADS; ++l)

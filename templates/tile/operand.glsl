@@ -1,6 +1,17 @@
 //: An operand on its way from memory to its tile in shared memory: fetch_* loads the invocation's
-//: vectors of a tile into registers, put_* stores them in the tile. Included for both operands: what
-//: matters is whether vectors run along k, not which operand it is. Addresses count vectors.
+//: vectors of a tile into registers, put_* stores them in the tile. Included for both operands:
+//: what matters is whether vectors run along k, not which operand it is. Addresses count vectors.
+#if ALONG_K_$A || VECTOR_WIDTH_$A == 1
+void put_$a(uint slot, uint part, ELEMENT x) { $a_tile[slot][part] = x; }
+#elif VECTOR_WIDTH_$A == 2
+void put_$a(uint slot, uint part, ELEMENT_2 x) {
+  $a_tile[slot][part] = x.x;
+  $a_tile[slot][part + 1] = x.y;
+}
+#else
+void put_$a(uint slot, uint part, ELEMENT_4 x) { $a_tile[slot] = x; }
+#endif
+
 #if ALONG_K_$A
 // Vectors run along k and are transposed as they are written to shared memory.
 const uint $A_VECTORS = TILE_K / VECTOR_WIDTH_$A;  // in a row of the tile

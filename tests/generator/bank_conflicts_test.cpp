@@ -207,15 +207,16 @@ TEST(MemoryAccess, AddressesAreThoseOfTheTemplates) {
       emitted(matrix_point(), "f16_f16.nn"),
       AllOf(HasSubstr("SHARED_STRIDE = (TILE_K + SHARED_PAD) / SHARED_ELEMENTS"),
             HasSubstr("put_shared(a_tile[stage][at.x * SHARED_STRIDE + at.y], a_next[l])"),
-            HasSubstr("a_tile[stage][(row) * SHARED_STRIDE + (step) / SHARED_ELEMENTS], "
-                      "CooperativeMatrixLayoutRowMajor"),
+            HasSubstr("a_tile[stage][(row) * SHARED_STRIDE + (step) / SHARED_ELEMENTS], "),
+            HasSubstr("CooperativeMatrixLayoutRowMajor, SHARED_STRIDE, NonPrivate)"),
             HasSubstr("uvec2(i / loads_in_row + l * (LOCAL_SIZE / loads_in_row), i % loads_in_"),
-            HasSubstr("const uint i = at.x % (together * step);"),
-            HasSubstr("at.x - i + i % together * step + i / together, at.y)"),
             HasSubstr("b_tile[stage][(column + e) * SHARED_STRIDE + to / SHARED_WORDS]"),
             HasSubstr("step_of_b(uint l) { return load_position(l, B_LOADS, TILE_K / B_STEPS).y * "
                       "B_STEPS; }"),
             HasSubstr("column = vector_of_b(l) * ELEMENTS_B + w * ELEMENTS_PER_WORD")));
+  EXPECT_THAT(emitted(changed(matrix_point(), "store_map=permuted"), "f16_f16.nn"),
+              AllOf(HasSubstr("const uint i = at.x % (together * step);"),
+                    HasSubstr("at.x - i + i % together * step + i / together, at.y)")));
   EXPECT_THAT(emitted(parse_variant(kMatrix), "f16_f16.nn"),
               HasSubstr("put_shared(b_tile[stage][at.x * B_STRIDE + at.y], b_next[l])"));
 }

@@ -139,6 +139,12 @@ TEST(Expand, KeepsWhatHoldsAndBeginsWithCommentAndDefines) {
   EXPECT_THAT(text, Not(HasSubstr("//:")));
 }
 
+TEST(Expand, TheCommentAtTheHeadOfTheTemplateOpensTheText) {
+  const std::string text = expand("gather.comp", {"a comment"}, {{"LOCAL_SIZE", "64"}});
+  EXPECT_TRUE(text.starts_with("#version 450\n// y[i] := x[sources[i]], row by row.")) << text;
+  EXPECT_THAT(text, HasSubstr("\n//\n// a comment\n#define LOCAL_SIZE 64\n"));
+}
+
 class Conditions : public testing::Test {
  protected:
   static std::int64_t value(std::string_view condition) {

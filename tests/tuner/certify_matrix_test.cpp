@@ -249,9 +249,8 @@ TEST_F(CertifyMatrixTest, MutantsAreRefused) {
     const char* from;
     const char* to;
   } kMutants[] = {
-      {"A read by columns instead of rows", "",
-       "(step) / SHARED_ELEMENTS], CooperativeMatrixLayoutRowMajor",
-       "(step) / SHARED_ELEMENTS], CooperativeMatrixLayoutColumnMajor"},
+      {"A read by columns instead of rows", "", "LayoutRowMajor, SHARED_STRIDE",
+       "LayoutColumnMajor, SHARED_STRIDE"},
       {"B's fragments one step late", "", "fragment_b(stage, tile_step(step, u),",
        "fragment_b(stage, (step + u + MATRIX_K) % TILE_K,"},
       {"a subgroup's columns swapped with its rows", "", "block / SUBGROUPS_N * SUBGROUP_M",
@@ -289,7 +288,7 @@ TEST_F(CertifyMatrixTest, MutantsAreRefused) {
       {"one subgroup's sums instead of all", "subgroups_k=2", "other < SUBGROUPS_K", "other < 1"},
       {"the same subgroup's sums twice", "subgroups_k=2", "block + other * BLOCKS", "block"},
       {"sums added before other subgroups have put theirs", "subgroups_k=2",
-       "void fragment_barrier() { tile_barrier(); }", "void fragment_barrier() {}"},
+       "#define fragment_barrier() tile_barrier()", "#define fragment_barrier()"},
       {"a part of a fragment not stored", "subgroups_k=2", "gl_SubgroupID / BLOCKS * SUBGROUP_SIZE",
        "0"},
       {"packed fragments of A in the wrong order", "load_path_a=direct packed_a=yes",

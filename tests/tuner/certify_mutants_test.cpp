@@ -213,7 +213,7 @@ TEST_F(CertifyMutantsTest, BatchedSmallMutantsAreRefused) {
       {{"one product for the whole workgroup", "+ gl_LocalInvocationID.y", ""},
        {"one product too many", "z >= batch", "z > batch"},
        {"B of the product before", "batch_index * stride_b", "max(batch_index, 1u) * stride_b"},
-       {"C of the first product", ": z) * stride_c", ": 0) * stride_c"}});
+       {"C of the first product", "z * stride_c", "0u * stride_c"}});
 }
 
 TEST_F(CertifyMutantsTest, SplitKMutantsAreRefused) {

@@ -1,4 +1,8 @@
 #version 450
+// C := alpha * A * B + beta * C by subgroups. A workgroup is one subgroup. Its lanes lie along n
+// and share all rows of the tile (REG_M equals TILE_M), so that every value of A is loaded once and
+// broadcast to all lanes. The columns of a lane are vectors that lie SUBGROUP_SIZE vectors apart.
+//
 // Rooftile broadcast 16x64 16x8 u8 v4/4 texel/texel packed ab stage=subgroup raster=column: f32; A not transposed and packed, B not transposed and packed.
 // A workgroup of 8 invocations computes 16 x 64 elements of C, an invocation 16 x 8.
 // family=broadcast tile_m=16 tile_n=64 tile_k=1 reg_m=16 reg_n=8 subgroup_m=0 subgroup_n=0 matrix_m=0 matrix_n=0 matrix_k=0 scope=subgroup vector_width_a=4 vector_width_b=4 load_path_a=texel load_path_b=texel stage=subgroup stages=1 shared_pad=0 unroll_k=8 dot=1 split_k=1 reduction=ordered tile_batch=1 raster=column packed_a=yes packed_b=yes edge=masked subgroup_size=8 optimization=zero
@@ -10,7 +14,6 @@
 #define UNROLL_K 8
 #define SUBGROUP_SIZE 8
 #define ELEMENT float
-#define ELEMENT_2 vec2
 #define ELEMENT_4 vec4
 #define VECTOR_A vec4
 #define VECTOR_B vec4
@@ -18,10 +21,6 @@
 #define VECTOR_C vec4
 #define RESULT_C vec4
 #define RESULT float
-#define ATOMIC_SPLIT_K 0
-// A workgroup is one subgroup. Its lanes lie along n and share all rows of the tile (REG_M equals
-// TILE_M), so that every value of A is loaded once and broadcast to all lanes. The columns of a
-// lane are vectors that lie SUBGROUP_SIZE vectors apart.
 
 #extension GL_EXT_control_flow_attributes : enable
 
@@ -35,8 +34,8 @@ const uint first_step = 0;  // from the first one on
 
 VECTOR_C sums[REG_M][REG_N / VECTOR_WIDTH_C];
 
-// Distance, in elements of C, of the i-th row and of the j-th vector of columns from the invocation's
-// first.
+// Distance, in elements of C, of the i-th row and of the j-th vector of columns from the
+// invocation's first.
 uint row_offset(uint i) { return i; }
 uint column_offset(uint j) { return j * LANES_N * VECTOR_WIDTH_C; }
 
@@ -44,31 +43,27 @@ uint column_offset(uint j) { return j * LANES_N * VECTOR_WIDTH_C; }
 layout(push_constant) uniform Problem {
   uint m, n, depth, lda, ldb, ldc;  // depth: the problem's k
   float alpha, beta;
-  uint base_a, base_b, base_c;  // offsets of the batch's first matrices
-  uint stride_a, stride_b;      // distance from a matrix of the batch to the next
-  uint stride_c;                // of C: from a z of the grid to the next
-  uint step_a, step_b;          // distance from a step of k to the next
-  uint batch, split_depth;      // matrices in the batch; steps of k in one split
+  uint base_a, base_b, base_c;        // offsets of the batch's first matrices
+  uint stride_a, stride_b, stride_c;  // from a matrix to the next; of C, from a z of the grid
+  uint step_a, step_b;                // from a step of k to the next
+  uint batch, split_depth;            // matrices in the batch; steps of k in one split
 };
 
 // C := alpha * AB + beta * C.
 float finish(float sum, float old, uint row, uint column) { return alpha * sum + old; }
-vec2 finish(vec2 sum, vec2 old, uint row, uint column) { return alpha * sum + old; }
-vec4 finish(vec4 sum, vec4 old, uint row, uint column) { return alpha * sum + old; }
-void begin_epilogue(uint batch_index) {}
+RESULT_C finish(RESULT_C sum, RESULT_C old, uint row, uint column) { return alpha * sum + old; }
 
 // What this workgroup computes: its number of steps of k, and the offsets of its operands.
 uint k, offset_a, offset_b, offset_c;
 
-// The grid's z counts the matrices of the batch, and all of them again for every further split of k.
-// With ATOMIC_SPLIT_K all splits add into one buffer.
+// The grid's z counts the matrices of the batch, and all of them again for every further split of
+// k.
 void begin_gemm(uint z) {
   const uint batch_index = z % batch, first_step = z / batch * split_depth;
   k = min(depth - first_step, split_depth);
   offset_a = base_a + batch_index * stride_a + first_step * step_a;
   offset_b = base_b + batch_index * stride_b + first_step * step_b;
-  offset_c = base_c + (ATOMIC_SPLIT_K == 1 ? batch_index : z) * stride_c;
-  begin_epilogue(batch_index);
+  offset_c = base_c + z * stride_c;
 }
 
 bool columns_inside(uvec2 tile) { return (tile.x + 1) * TILE_N <= n; }
@@ -76,16 +71,18 @@ bool columns_inside(uvec2 tile) { return (tile.x + 1) * TILE_N <= n; }
 // Along m first.
 uvec2 tile_position() { return gl_WorkGroupID.yx; }
 
-// A uniform texel buffer; a texel is one vector, of one or four channels. The device converts float16.
+// A uniform texel buffer; a texel is one vector, of one or four channels. The device converts
+// float16.
 layout(binding = 0) uniform samplerBuffer a;
 VECTOR_A fetch_a(uint vector_index) { return VECTOR_A(texelFetch(a, int(vector_index))); }
 
-// A uniform texel buffer; a texel is one vector, of one or four channels. The device converts float16.
+// A uniform texel buffer; a texel is one vector, of one or four channels. The device converts
+// float16.
 layout(binding = 1) uniform samplerBuffer b;
 VECTOR_B fetch_b(uint vector_index) { return VECTOR_B(texelFetch(b, int(vector_index))); }
 
-// The same panels. The lanes of a subgroup share the vectors of a group of UNROLL_K steps: lane l holds the
-// vectors l, l + SUBGROUP_SIZE, and so on.
+// The same panels. The lanes of a subgroup share the vectors of a group of UNROLL_K steps: lane l
+// holds the vectors l, l + SUBGROUP_SIZE, and so on.
 uint a_panel;
 ELEMENT_4 a_own[REG_M * UNROLL_K / 4 / SUBGROUP_SIZE];
 
@@ -118,8 +115,6 @@ void load_b(uint k0) {
 
 VECTOR_C b_at(uint u, uint j) { return b_fragment[u][j]; }
 
-ELEMENT product(ELEMENT x, ELEMENT y) { return x * y; }
-ELEMENT_2 product(ELEMENT x, ELEMENT_2 y) { return x * y; }
 ELEMENT_4 product(ELEMENT x, ELEMENT_4 y) { return x * y; }
 
 // The lane that holds a vector of A broadcasts it to all lanes.
@@ -130,7 +125,8 @@ void multiply_vector(ELEMENT_4 a, uint vector_index) {
       sums[i][j] += product(a[u], b_at(first + u, j));
 }
 
-// Below SPIR-V 1.5 the lane of a broadcast must be a compile-time constant, which a loop counter is not.
+// Below SPIR-V 1.5 the lane of a broadcast must be a compile-time constant, which a loop counter is
+// not.
 #define FROM_LANE(lane) multiply_vector(subgroupBroadcast(own, lane), first + lane);
 #define FROM_4_LANES(lane) \
   FROM_LANE(lane) FROM_LANE(lane + 1) FROM_LANE(lane + 2) FROM_LANE(lane + 3)
@@ -180,9 +176,9 @@ void store_vector(bool whole, RESULT_C sum, uint row, uint column) {
   }
 }
 
-// The loop over rows is not unrolled: lavapipe 22.3 needs 15 s to compile an unrolled store of 32 x 16
-// sums, and 0.2 s for this loop. Each iteration stores row 0 of the sums and moves the others up by
-// one, since an index that is no constant would force the sums out of registers.
+// The loop over rows is not unrolled: lavapipe 22.3 needs 15 s to compile an unrolled store of 32 x
+// 16 sums, and 0.2 s for this loop. Each iteration stores row 0 of the sums and moves the others up
+// by one, since an index that is no constant would force the sums out of registers.
 void store_sums(uvec2 tile, uint row, uint column) {
   const bool vectors = columns_inside(tile) && (ldc | offset_c) % VECTOR_WIDTH_C == 0;
   [[dont_unroll]] for (uint i = 0; i < REG_M && row + row_offset(i) < m; ++i) {

@@ -1,4 +1,9 @@
 #version 450
+// C := alpha * A * B + beta * C by matrix units (cooperative matrices) of workgroup scope: TILE_M x
+// TILE_N elements of C are one matrix, which the whole workgroup holds. The driver moves A and B to
+// the units, through shared memory that it manages itself: a load names a slice of a tensor, and
+// reads zeros outside the tensor.
+//
 // Rooftile matrix 128x128x64 32x64 of 128x128x64 workgroup u64 v4/4 direct/direct: f16; A transposed, B not transposed.
 // A workgroup of 256 invocations computes 128 x 128 elements of C as one matrix.
 // family=matrix tile_m=128 tile_n=128 tile_k=64 reg_m=1 reg_n=1 subgroup_m=32 subgroup_n=64 matrix_m=128 matrix_n=128 matrix_k=64 scope=workgroup vector_width_a=4 vector_width_b=4 load_path_a=direct load_path_b=direct stage=none stages=1 shared_pad=0 unroll_k=64 dot=1 split_k=1 reduction=ordered tile_batch=1 raster=row packed_a=no packed_b=no edge=masked subgroup_size=32 optimization=zero
@@ -8,7 +13,6 @@
 #define MATRIX_M 128
 #define MATRIX_N 128
 #define MATRIX_K 64
-#define SCOPE WORKGROUP
 #define ELEMENT float
 #define ELEMENT_4 vec4
 #define VECTOR_A uvec4
@@ -18,16 +22,11 @@
 #define VECTOR_WIDTH_C 4
 #define RESULT_C vec4
 #define RESULT float
-#define ATOMIC_SPLIT_K 0
 #define OPERAND_TAG 0x7F000010u
 #define MATRIX_SCOPE gl_ScopeWorkgroup
 #define SUM_TAG 0x7F000020u
 #define LOCAL_SIZE 256
 #define PIECE_M 32
-// C := alpha * A * B + beta * C by matrix units (cooperative matrices) of workgroup scope: TILE_M x
-// TILE_N elements of C are one matrix, which the whole workgroup holds. The driver moves A and B to
-// the units, through shared memory that it manages itself: a load names a slice of a tensor, and
-// reads zeros outside the tensor.
 
 #extension GL_EXT_control_flow_attributes : enable
 #pragma use_vulkan_memory_model
@@ -39,64 +38,61 @@ uint tensor_ld(uint ld, uint vector) { return ld; }
 #extension GL_EXT_spirv_intrinsics : enable
 #extension GL_KHR_memory_scope_semantics : enable
 
-#define EXTENSIONS ["SPV_KHR_cooperative_matrix"]
-#define CAPABILITIES [6022, 9]  // CooperativeMatrixKHR, Float16
 // GL_KHR_cooperative_matrix as SPIR-V intrinsics. The numbers of a type are converted, since the
 // compiler would pass literals as such, where ids are required.
-#define coopmat(TAG, SCOPE, ROWS, COLUMNS, USE)                                                 \
-  spirv_type(extensions = EXTENSIONS, capabilities = CAPABILITIES, id = 4456, TAG, uint(SCOPE), \
-             uint(ROWS), uint(COLUMNS), USE)
+#define UNITS extensions = ["SPV_KHR_cooperative_matrix"], capabilities = [6022, 9]
+#define coopmat(tag, scope, rows, columns, use) \
+  spirv_type(UNITS, id = 4456, tag, uint(scope), uint(rows), uint(columns), use)
 const uint MatrixUseA = 0, MatrixUseB = 1, MatrixUseAccumulator = 2;
 #define MatrixA coopmat(OPERAND_TAG, MATRIX_SCOPE, MATRIX_M, MATRIX_K, MatrixUseA)
 #define MatrixB coopmat(OPERAND_TAG, MATRIX_SCOPE, MATRIX_K, MATRIX_N, MatrixUseB)
 #define MatrixC coopmat(SUM_TAG, MATRIX_SCOPE, MATRIX_M, MATRIX_N, MatrixUseAccumulator)
 
-// The constructor of a MatrixC whose elements are x, and the conversion to a MatrixN.
+// The constructor of a matrix whose elements are x.
 spirv_instruction(id = 80) MatrixC coopmatC(ELEMENT x);
+spirv_instruction(id = 4459) MatrixC coopMatMulAdd(MatrixA a, MatrixB b, MatrixC c);
 
 #define NonPrivateMakeAvailable 40  // and what is stored is available to the scope at once
-
-spirv_instruction(id = 4459) MatrixC coopMatMulAdd(MatrixA a, MatrixB b, MatrixC c);
 
 const uint CooperativeMatrixClampModeUndefinedNV = 0, CooperativeMatrixClampModeConstantNV = 1,
            CooperativeMatrixClampModeClampToEdgeNV = 2;
 
 // Capability TensorAddressingNV.
 #define TENSORS extensions = ["SPV_NV_tensor_addressing"], capabilities = [5439]
-#define tensorLayoutNV(DIMENSIONS, MODE) spirv_type(TENSORS, id = 5370, uint(DIMENSIONS), MODE)
-#define tensorViewNV(DIMENSIONS, HAS_DIMENSIONS, P0, P1) \
-  spirv_type(TENSORS, id = 5371, uint(DIMENSIONS), bool(HAS_DIMENSIONS), uint(P0), uint(P1))
+#define tensorLayoutNV(dimensions, mode) spirv_type(TENSORS, id = 5370, uint(dimensions), mode)
+#define tensorViewNV(dimensions, own, p0, p1) \
+  spirv_type(TENSORS, id = 5371, uint(dimensions), bool(own), uint(p0), uint(p1))
 #define TensorLayout tensorLayoutNV(2, CLAMP_MODE)
 #define TensorView tensorViewNV(2, 0, 0, 1)  // with the dimensions of the slice
 #define TransposedView tensorViewNV(2, 0, 1, 0)
 
 spirv_instruction(id = 5372) TensorLayout createTensorLayoutNV();
-spirv_instruction(id = 5373)
-TensorLayout setTensorLayoutDimensionNV(TensorLayout x, uint rows, uint columns);
-spirv_instruction(id = 5374)
-TensorLayout setTensorLayoutStrideNV(TensorLayout x, uint row, uint column);
-spirv_instruction(id = 5375)
-TensorLayout sliceTensorLayoutNV(TensorLayout x, uint row, uint rows, uint column, uint columns);
+spirv_instruction(id = 5373) TensorLayout setTensorLayoutDimensionNV(
+    TensorLayout x, uint rows, uint columns);
+spirv_instruction(id = 5374) TensorLayout setTensorLayoutStrideNV(
+    TensorLayout x, uint row, uint column);
+spirv_instruction(id = 5375) TensorLayout sliceTensorLayoutNV(
+    TensorLayout x, uint row, uint rows, uint column, uint columns);
 spirv_instruction(id = 5377) TensorView createTensorViewNV();
 spirv_instruction(id = 5377) TransposedView createTransposedViewNV();
-spirv_instruction(id = 5382)
-TensorView setTensorViewClipNV(TensorView x, uint row, uint rows, uint column, uint columns);
+spirv_instruction(id = 5382) TensorView setTensorViewClipNV(
+    TensorView x, uint row, uint rows, uint column, uint columns);
 
 // A clipped load takes what it leaves out from `old`; here no load is clipped. Memory operands are
 // those of matrix/cooperative_matrix.glsl; addressing is 0, or 1 with a view. The capability is
 // CooperativeMatrixTensorAddressingNV.
 #define TENSOR_ADDRESSING extensions = ["SPV_NV_cooperative_matrix2"], capabilities = [5433]
-spirv_instruction(TENSOR_ADDRESSING, id = 5367)
-MatrixA coopMatLoadTensorA(spirv_by_reference VECTOR_A from, MatrixA old, TensorLayout x,
-                           spirv_literal uint memory, spirv_literal uint addressing,
-                           TransposedView view);
-spirv_instruction(TENSOR_ADDRESSING, id = 5367)
-MatrixB coopMatLoadTensorB(spirv_by_reference VECTOR_B from, MatrixB old, TensorLayout x,
-                           spirv_literal uint memory, spirv_literal uint addressing);
-spirv_instruction(TENSOR_ADDRESSING, id = 5368)
-void coopMatStoreTensorC(spirv_by_reference ELEMENT_4 to, MatrixC x, TensorLayout layout_of,
-                         spirv_literal uint memory, uint scope, spirv_literal uint addressing,
-                         TensorView view);
+spirv_instruction(TENSOR_ADDRESSING, id = 5367) MatrixA coopMatLoadTensorA(
+    spirv_by_reference VECTOR_A from, MatrixA old, TensorLayout x,
+    spirv_literal uint memory, spirv_literal uint addressing,
+    TransposedView view);
+spirv_instruction(TENSOR_ADDRESSING, id = 5367) MatrixB coopMatLoadTensorB(
+    spirv_by_reference VECTOR_B from, MatrixB old, TensorLayout x,
+    spirv_literal uint memory, spirv_literal uint addressing);
+spirv_instruction(TENSOR_ADDRESSING, id = 5368) void coopMatStoreTensorC(
+    spirv_by_reference ELEMENT_4 to, MatrixC x, TensorLayout layout_of,
+    spirv_literal uint memory, uint scope, spirv_literal uint addressing,
+    TensorView view);
 
 layout(local_size_x = LOCAL_SIZE) in;
 
@@ -104,31 +100,27 @@ layout(local_size_x = LOCAL_SIZE) in;
 layout(push_constant) uniform Problem {
   uint m, n, depth, lda, ldb, ldc;  // depth: the problem's k
   float alpha, beta;
-  uint base_a, base_b, base_c;  // offsets of the batch's first matrices
-  uint stride_a, stride_b;      // distance from a matrix of the batch to the next
-  uint stride_c;                // of C: from a z of the grid to the next
-  uint step_a, step_b;          // distance from a step of k to the next
-  uint batch, split_depth;      // matrices in the batch; steps of k in one split
+  uint base_a, base_b, base_c;        // offsets of the batch's first matrices
+  uint stride_a, stride_b, stride_c;  // from a matrix to the next; of C, from a z of the grid
+  uint step_a, step_b;                // from a step of k to the next
+  uint batch, split_depth;            // matrices in the batch; steps of k in one split
 };
 
 // C := alpha * AB + beta * C.
 float finish(float sum, float old, uint row, uint column) { return alpha * sum + old; }
-vec2 finish(vec2 sum, vec2 old, uint row, uint column) { return alpha * sum + old; }
-vec4 finish(vec4 sum, vec4 old, uint row, uint column) { return alpha * sum + old; }
-void begin_epilogue(uint batch_index) {}
+RESULT_C finish(RESULT_C sum, RESULT_C old, uint row, uint column) { return alpha * sum + old; }
 
 // What this workgroup computes: its number of steps of k, and the offsets of its operands.
 uint k, offset_a, offset_b, offset_c;
 
-// The grid's z counts the matrices of the batch, and all of them again for every further split of k.
-// With ATOMIC_SPLIT_K all splits add into one buffer.
+// The grid's z counts the matrices of the batch, and all of them again for every further split of
+// k.
 void begin_gemm(uint z) {
   const uint batch_index = z % batch, first_step = z / batch * split_depth;
   k = min(depth - first_step, split_depth);
   offset_a = base_a + batch_index * stride_a + first_step * step_a;
   offset_b = base_b + batch_index * stride_b + first_step * step_b;
-  offset_c = base_c + (ATOMIC_SPLIT_K == 1 ? batch_index : z) * stride_c;
-  begin_epilogue(batch_index);
+  offset_c = base_c + z * stride_c;
 }
 
 bool columns_inside(uvec2 tile) { return (tile.x + 1) * TILE_N <= n; }

@@ -1,21 +1,19 @@
 #version 450
+// C := alpha * A * B + beta * C on every device: one invocation computes one element of C and reads
+// its row of op(A) and its column of op(B) from memory.
+//
 // Rooftile naive 8x16 1x1: f32; A not transposed, B not transposed.
 // A workgroup of 128 invocations computes 8 x 16 elements of C, an invocation 1 x 1.
 // family=naive tile_m=8 tile_n=16 tile_k=1 reg_m=1 reg_n=1 subgroup_m=0 subgroup_n=0 matrix_m=0 matrix_n=0 matrix_k=0 scope=subgroup vector_width_a=1 vector_width_b=1 load_path_a=buffer load_path_b=buffer stage=none stages=1 shared_pad=0 unroll_k=1 dot=1 split_k=1 reduction=ordered tile_batch=1 raster=row packed_a=no packed_b=no edge=masked subgroup_size=0 optimization=zero
 #define TILE_M 8
 #define TILE_N 16
 #define ELEMENT float
-#define ELEMENT_2 vec2
-#define ELEMENT_4 vec4
 #define VECTOR_A float
 #define STORED_A float
 #define VECTOR_B float
 #define STORED_B float
 #define RESULT_C float
 #define RESULT float
-#define ATOMIC_SPLIT_K 0
-// Baseline kernel, which runs on every device: one invocation computes one element of C and reads
-// its row of op(A) and its column of op(B) from memory.
 
 layout(local_size_x = TILE_M * TILE_N) in;
 
@@ -25,31 +23,26 @@ const uint LANES_N = TILE_N;
 layout(push_constant) uniform Problem {
   uint m, n, depth, lda, ldb, ldc;  // depth: the problem's k
   float alpha, beta;
-  uint base_a, base_b, base_c;  // offsets of the batch's first matrices
-  uint stride_a, stride_b;      // distance from a matrix of the batch to the next
-  uint stride_c;                // of C: from a z of the grid to the next
-  uint step_a, step_b;          // distance from a step of k to the next
-  uint batch, split_depth;      // matrices in the batch; steps of k in one split
+  uint base_a, base_b, base_c;        // offsets of the batch's first matrices
+  uint stride_a, stride_b, stride_c;  // from a matrix to the next; of C, from a z of the grid
+  uint step_a, step_b;                // from a step of k to the next
+  uint batch, split_depth;            // matrices in the batch; steps of k in one split
 };
 
 // C := alpha * AB + beta * C.
 float finish(float sum, float old, uint row, uint column) { return alpha * sum + old; }
-vec2 finish(vec2 sum, vec2 old, uint row, uint column) { return alpha * sum + old; }
-vec4 finish(vec4 sum, vec4 old, uint row, uint column) { return alpha * sum + old; }
-void begin_epilogue(uint batch_index) {}
 
 // What this workgroup computes: its number of steps of k, and the offsets of its operands.
 uint k, offset_a, offset_b, offset_c;
 
-// The grid's z counts the matrices of the batch, and all of them again for every further split of k.
-// With ATOMIC_SPLIT_K all splits add into one buffer.
+// The grid's z counts the matrices of the batch, and all of them again for every further split of
+// k.
 void begin_gemm(uint z) {
   const uint batch_index = z % batch, first_step = z / batch * split_depth;
   k = min(depth - first_step, split_depth);
   offset_a = base_a + batch_index * stride_a + first_step * step_a;
   offset_b = base_b + batch_index * stride_b + first_step * step_b;
-  offset_c = base_c + (ATOMIC_SPLIT_K == 1 ? batch_index : z) * stride_c;
-  begin_epilogue(batch_index);
+  offset_c = base_c + z * stride_c;
 }
 
 // Along n first.
@@ -68,12 +61,9 @@ VECTOR_B fetch_b(uint vector_index) { return VECTOR_B(b[vector_index]); }
 
 ELEMENT element_a(uint i, uint p) { return fetch_a(offset_a + i * lda + p); }
 
-void begin_b(uint j) {}
 ELEMENT element_b(uint p, uint j) { return fetch_b(offset_b + p * ldb + j); }
 
 ELEMENT product(ELEMENT x, ELEMENT y) { return x * y; }
-ELEMENT_2 product(ELEMENT x, ELEMENT_2 y) { return x * y; }
-ELEMENT_4 product(ELEMENT x, ELEMENT_4 y) { return x * y; }
 
 #define C_BINDING 2
 layout(binding = C_BINDING, std430) buffer OperandC { RESULT c[]; };
@@ -87,7 +77,6 @@ void main() {
   const uint row = position.y, column = position.x;
   if (row >= m || column >= n) return;
   ELEMENT sum = ELEMENT(0);
-  begin_b(column);
   for (uint p = 0; p < k; ++p) sum += product(element_a(row, p), element_b(p, column));
   const uint c_index = offset_c + row * ldc + column;
   RESULT old = RESULT(0);

@@ -1,19 +1,18 @@
 #version 450
-// Rooftile pack A: panels of 16 x 8 for the kernel 'broadcast 16x64 16x8 u8 v4/4 texel/texel packed ab stage=subgroup raster=column'.
-#define ELEMENT float
-#define ELEMENT_2 vec2
-#define ELEMENT_4 vec4
-#define LOCAL_SIZE 64
-#define PANEL_ROWS 16
-#define GROUP_K 8
-#define PAD_K 8
 // Copies an operand into the packed layout of float32 panels that a GEMM kernel reads from front to
 // back:
 //   [rows / PANEL_ROWS][depth / GROUP_K][PANEL_ROWS][GROUP_K]
 // Rows are those of op(A) (m) or the columns of op(B) (n), and depth is k. Rows are padded with
 // zeros to whole panels and depth to a multiple of PAD_K, so that GEMM kernels need no masks. An
-// invocation moves 4 x 4 elements at a time. The layout is PackLayout of generator/layout.h, and must match
-// what the fragments of packed operands read (templates/fragment).
+// invocation moves 4 x 4 elements at a time. The layout is PackLayout of generator/layout.h, and
+// must match what the fragments of packed operands read (templates/fragment).
+//
+// Rooftile pack A: panels of 16 x 8 for the kernel 'broadcast 16x64 16x8 u8 v4/4 texel/texel packed ab stage=subgroup raster=column'.
+#define ELEMENT_4 vec4
+#define LOCAL_SIZE 64
+#define PANEL_ROWS 16
+#define GROUP_K 8
+#define PAD_K 8
 
 #extension GL_EXT_control_flow_attributes : enable
 
@@ -31,16 +30,12 @@ uint first_panel;  // first vector of this matrix's panels
 
 // x with zeros behind its first count components. It selects, since a multiplication by zero would
 // keep NaN and infinity.
-ELEMENT keep_first(ELEMENT x, uint count) { return count > 0 ? x : ELEMENT(0); }
-ELEMENT_2 keep_first(ELEMENT_2 x, uint count) {
-  return mix(ELEMENT_2(0), x, lessThan(uvec2(0, 1), uvec2(count)));
-}
 ELEMENT_4 keep_first(ELEMENT_4 x, uint count) {
   return mix(ELEMENT_4(0), x, lessThan(uvec4(0, 1, 2, 3), uvec4(count)));
 }
 
-// Out of a buffer of texels of four elements. Rows may begin at any address: a misaligned run is taken
-// from two texels. A texel without any of the count elements is not fetched.
+// Out of a buffer of texels of four elements. Rows may begin at any address: a misaligned run is
+// taken from two texels. A texel without any of the count elements is not fetched.
 layout(binding = 0) uniform samplerBuffer stored;
 vec4 stored_texel(uint i) { return texelFetch(stored, int(i)); }
 

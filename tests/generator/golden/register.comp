@@ -1,4 +1,10 @@
 #version 450
+// C := alpha * A * B + beta * C in registers: one invocation computes REG_M x REG_N elements of C
+// and reads A and B from memory itself, without shared memory and barriers. Its columns are vectors
+// that lie LANES_N vectors apart, so that neighbouring invocations read and write neighbouring
+// vectors. Also the kernel of the family batched_small, with TILE_BATCH matrices of the batch in a
+// workgroup.
+//
 // Rooftile register 8x32 4x4 u4 v4/4 raster=column: f32; A not transposed, B not transposed.
 // A workgroup of 16 invocations computes 8 x 32 elements of C, an invocation 4 x 4.
 // family=register tile_m=8 tile_n=32 tile_k=1 reg_m=4 reg_n=4 subgroup_m=0 subgroup_n=0 matrix_m=0 matrix_n=0 matrix_k=0 scope=subgroup vector_width_a=4 vector_width_b=4 load_path_a=buffer load_path_b=buffer stage=none stages=1 shared_pad=0 unroll_k=4 dot=1 split_k=1 reduction=ordered tile_batch=1 raster=column packed_a=no packed_b=no edge=masked subgroup_size=0 optimization=zero
@@ -11,7 +17,6 @@
 #define UNROLL_K 4
 #define TILE_BATCH 1
 #define ELEMENT float
-#define ELEMENT_2 vec2
 #define ELEMENT_4 vec4
 #define VECTOR_A vec4
 #define STORED_A vec4
@@ -21,12 +26,7 @@
 #define VECTOR_C vec4
 #define RESULT_C vec4
 #define RESULT float
-#define ATOMIC_SPLIT_K 0
 #define TAIL_K 4
-// One invocation computes REG_M x REG_N elements of C in registers and reads A and B from memory
-// itself, without shared memory and barriers. Its columns are vectors that lie LANES_N vectors
-// apart, so that neighbouring invocations read and write neighbouring vectors. Also the kernel of
-// the family batched_small, with TILE_BATCH matrices of the batch in a workgroup.
 
 #extension GL_EXT_control_flow_attributes : enable
 
@@ -39,8 +39,8 @@ const uint first_step = 0;  // from the first one on
 
 VECTOR_C sums[REG_M][REG_N / VECTOR_WIDTH_C];
 
-// Distance, in elements of C, of the i-th row and of the j-th vector of columns from the invocation's
-// first.
+// Distance, in elements of C, of the i-th row and of the j-th vector of columns from the
+// invocation's first.
 uint row_offset(uint i) { return i; }
 uint column_offset(uint j) { return j * LANES_N * VECTOR_WIDTH_C; }
 
@@ -48,51 +48,40 @@ uint column_offset(uint j) { return j * LANES_N * VECTOR_WIDTH_C; }
 layout(push_constant) uniform Problem {
   uint m, n, depth, lda, ldb, ldc;  // depth: the problem's k
   float alpha, beta;
-  uint base_a, base_b, base_c;  // offsets of the batch's first matrices
-  uint stride_a, stride_b;      // distance from a matrix of the batch to the next
-  uint stride_c;                // of C: from a z of the grid to the next
-  uint step_a, step_b;          // distance from a step of k to the next
-  uint batch, split_depth;      // matrices in the batch; steps of k in one split
+  uint base_a, base_b, base_c;        // offsets of the batch's first matrices
+  uint stride_a, stride_b, stride_c;  // from a matrix to the next; of C, from a z of the grid
+  uint step_a, step_b;                // from a step of k to the next
+  uint batch, split_depth;            // matrices in the batch; steps of k in one split
 };
 
 // C := alpha * AB + beta * C.
 float finish(float sum, float old, uint row, uint column) { return alpha * sum + old; }
-vec2 finish(vec2 sum, vec2 old, uint row, uint column) { return alpha * sum + old; }
-vec4 finish(vec4 sum, vec4 old, uint row, uint column) { return alpha * sum + old; }
-void begin_epilogue(uint batch_index) {}
+RESULT_C finish(RESULT_C sum, RESULT_C old, uint row, uint column) { return alpha * sum + old; }
 
 // What this workgroup computes: its number of steps of k, and the offsets of its operands.
 uint k, offset_a, offset_b, offset_c;
 
-// The grid's z counts the matrices of the batch, and all of them again for every further split of k.
-// With ATOMIC_SPLIT_K all splits add into one buffer.
+// The grid's z counts the matrices of the batch, and all of them again for every further split of
+// k.
 void begin_gemm(uint z) {
   const uint batch_index = z % batch, first_step = z / batch * split_depth;
   k = min(depth - first_step, split_depth);
   offset_a = base_a + batch_index * stride_a + first_step * step_a;
   offset_b = base_b + batch_index * stride_b + first_step * step_b;
-  offset_c = base_c + (ATOMIC_SPLIT_K == 1 ? batch_index : z) * stride_c;
-  begin_epilogue(batch_index);
+  offset_c = base_c + z * stride_c;
 }
 
-ELEMENT component(ELEMENT x, uint i) { return x; }
-ELEMENT component(ELEMENT_2 x, uint i) { return x[i]; }
 ELEMENT component(ELEMENT_4 x, uint i) { return x[i]; }
 
 // x with zeros behind its first count components. It selects, since a multiplication by zero would
 // keep NaN and infinity.
-ELEMENT keep_first(ELEMENT x, uint count) { return count > 0 ? x : ELEMENT(0); }
-ELEMENT_2 keep_first(ELEMENT_2 x, uint count) {
-  return mix(ELEMENT_2(0), x, lessThan(uvec2(0, 1), uvec2(count)));
-}
 ELEMENT_4 keep_first(ELEMENT_4 x, uint count) {
   return mix(ELEMENT_4(0), x, lessThan(uvec4(0, 1, 2, 3), uvec4(count)));
 }
 
-// Tiles may extend beyond m, n and k. For a row of A or a column of B beyond the edge the last one is
-// read instead: it contributes only to elements of C that are never stored, so its address must be
-// valid but its value does not matter. For steps beyond k, addresses are clamped and values are set
-// to zero.
+// Tiles may extend beyond m, n and k. For a row of A or a column of B beyond the edge the last one
+// is read instead, since it contributes only to elements of C that are never stored. For steps
+// beyond k, addresses are clamped and values are set to zero.
 uint clamp_index(uint index, uint last) { return min(index, last); }
 uint steps_left(uint k0) { return k - min(k0, k); }
 bool columns_inside(uvec2 tile) { return (tile.x + 1) * TILE_N <= n; }
@@ -178,8 +167,6 @@ void load_b_tail(uint k0) {
 
 VECTOR_C b_at(uint u, uint j) { return b_fragment[u][j]; }
 
-ELEMENT product(ELEMENT x, ELEMENT y) { return x * y; }
-ELEMENT_2 product(ELEMENT x, ELEMENT_2 y) { return x * y; }
 ELEMENT_4 product(ELEMENT x, ELEMENT_4 y) { return x * y; }
 
 // Every invocation reads A and B by itself.
@@ -192,8 +179,8 @@ void multiply(uint steps) {
     }
 }
 
-// Whole iterations of UNROLL_K steps, then masked ones of TAIL_K, the longest vector along k, which may
-// extend beyond k.
+// Whole iterations of UNROLL_K steps, then masked ones of TAIL_K, the longest vector along k, which
+// may extend beyond k.
 void run_k_loop() {
   uint k0 = 0;
   for (; k0 + UNROLL_K <= k; k0 += UNROLL_K) {
@@ -236,9 +223,9 @@ void store_vector(bool whole, RESULT_C sum, uint row, uint column) {
   }
 }
 
-// The loop over rows is not unrolled: lavapipe 22.3 needs 15 s to compile an unrolled store of 32 x 16
-// sums, and 0.2 s for this loop. Each iteration stores row 0 of the sums and moves the others up by
-// one, since an index that is no constant would force the sums out of registers.
+// The loop over rows is not unrolled: lavapipe 22.3 needs 15 s to compile an unrolled store of 32 x
+// 16 sums, and 0.2 s for this loop. Each iteration stores row 0 of the sums and moves the others up
+// by one, since an index that is no constant would force the sums out of registers.
 void store_sums(uvec2 tile, uint row, uint column) {
   const bool vectors = columns_inside(tile) && (ldc | offset_c) % VECTOR_WIDTH_C == 0;
   [[dont_unroll]] for (uint i = 0; i < REG_M && row + row_offset(i) < m; ++i) {

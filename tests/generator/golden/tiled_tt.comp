@@ -1,4 +1,14 @@
 #version 450
+// C := alpha * A * B + beta * C by tiles in shared memory.
+//
+//                 TILE_N              A workgroup copies tiles of A and B with TILE_K steps of k into
+//         +---------------------+     shared memory, and an invocation multiplies them into REG_M x
+//         | # . . . . # . . . . |     REG_N sums: blocks of 4 x 4 (#) that lie VECTOR_STRIDE_M and
+//  TILE_M | . . . . . . . . . . |     VECTOR_STRIDE_N blocks apart. So neighbouring invocations (.)
+//         | # . . . . # . . . . |     read neighbouring vectors of shared memory, without bank
+//         | . . . . . . . . . . |     conflicts, and write neighbouring vectors of C.
+//         +---------------------+
+//
 // Rooftile tiled 64x32x16 4x4 u8 v4/4 2 stages shared_pad=4: f32; A transposed, B transposed.
 // A workgroup of 128 invocations computes 64 x 32 elements of C, an invocation 4 x 4.
 // family=tiled tile_m=64 tile_n=32 tile_k=16 reg_m=4 reg_n=4 subgroup_m=0 subgroup_n=0 matrix_m=0 matrix_n=0 matrix_k=0 scope=subgroup vector_width_a=4 vector_width_b=4 load_path_a=buffer load_path_b=buffer stage=shared stages=2 shared_pad=4 unroll_k=8 dot=1 split_k=1 reduction=ordered tile_batch=1 raster=row packed_a=no packed_b=no edge=masked subgroup_size=0 optimization=zero
@@ -13,7 +23,6 @@
 #define SHARED_PAD 4
 #define UNROLL_K 8
 #define ELEMENT float
-#define ELEMENT_2 vec2
 #define ELEMENT_4 vec4
 #define VECTOR_A vec4
 #define STORED_A vec4
@@ -22,12 +31,6 @@
 #define VECTOR_WIDTH_C 4
 #define RESULT_C vec4
 #define RESULT float
-#define ATOMIC_SPLIT_K 0
-// A workgroup copies tiles of A and B into shared memory, and an invocation multiplies them into
-// REG_M x REG_N sums. The rows of an invocation are groups of four that lie VECTOR_STRIDE_M * 4 rows
-// apart, its columns groups of four that lie VECTOR_STRIDE_N * 4 columns apart: neighbouring
-// invocations then read neighbouring vectors of shared memory, without bank conflicts, and write
-// neighbouring vectors of C.
 
 #extension GL_EXT_control_flow_attributes : enable
 
@@ -39,18 +42,19 @@ const uint LOCAL_SIZE = LANES_M * LANES_N;
 
 ELEMENT_4 sums[REG_M][REG_N / 4];
 
-// Positions of invocations are x along n and y along m, in vectors. VECTOR_STRIDE_* is the distance of
-// two vectors of one invocation.
+// Positions of invocations are x along n and y along m, in vectors. VECTOR_STRIDE_* is the distance
+// of two vectors of one invocation.
 // Invocations lie in the tile in blocks of 8 x 4: the 32 of a block read 4 vectors of A and 8 of B
-// a step from shared memory, where 32 in one row would read 1 and 32: equal addresses are one access.
+// a step from shared memory, where 32 in one row would read 1 and 32: equal addresses are one
+// access.
 const uint VECTOR_STRIDE_M = LANES_M, VECTOR_STRIDE_N = LANES_N;
 uvec2 lane_in_tile() {
   const uint in_block = gl_LocalInvocationIndex % 32, block = gl_LocalInvocationIndex / 32;
   return uvec2(block % (LANES_N / 8) * 8 + in_block % 8, block / (LANES_N / 8) * 4 + in_block / 8);
 }
 
-// Distance, in elements of C, of the i-th row and of the j-th vector of columns from the invocation's
-// first.
+// Distance, in elements of C, of the i-th row and of the j-th vector of columns from the
+// invocation's first.
 uint row_offset(uint i) { return i / 4 * (VECTOR_STRIDE_M * 4) + i % 4; }
 uint column_offset(uint j) { return j * (VECTOR_STRIDE_N * 4); }
 
@@ -58,51 +62,40 @@ uint column_offset(uint j) { return j * (VECTOR_STRIDE_N * 4); }
 layout(push_constant) uniform Problem {
   uint m, n, depth, lda, ldb, ldc;  // depth: the problem's k
   float alpha, beta;
-  uint base_a, base_b, base_c;  // offsets of the batch's first matrices
-  uint stride_a, stride_b;      // distance from a matrix of the batch to the next
-  uint stride_c;                // of C: from a z of the grid to the next
-  uint step_a, step_b;          // distance from a step of k to the next
-  uint batch, split_depth;      // matrices in the batch; steps of k in one split
+  uint base_a, base_b, base_c;        // offsets of the batch's first matrices
+  uint stride_a, stride_b, stride_c;  // from a matrix to the next; of C, from a z of the grid
+  uint step_a, step_b;                // from a step of k to the next
+  uint batch, split_depth;            // matrices in the batch; steps of k in one split
 };
 
 // C := alpha * AB + beta * C.
 float finish(float sum, float old, uint row, uint column) { return alpha * sum + old; }
-vec2 finish(vec2 sum, vec2 old, uint row, uint column) { return alpha * sum + old; }
-vec4 finish(vec4 sum, vec4 old, uint row, uint column) { return alpha * sum + old; }
-void begin_epilogue(uint batch_index) {}
+RESULT_C finish(RESULT_C sum, RESULT_C old, uint row, uint column) { return alpha * sum + old; }
 
 // What this workgroup computes: its number of steps of k, and the offsets of its operands.
 uint k, offset_a, offset_b, offset_c;
 
-// The grid's z counts the matrices of the batch, and all of them again for every further split of k.
-// With ATOMIC_SPLIT_K all splits add into one buffer.
+// The grid's z counts the matrices of the batch, and all of them again for every further split of
+// k.
 void begin_gemm(uint z) {
   const uint batch_index = z % batch, first_step = z / batch * split_depth;
   k = min(depth - first_step, split_depth);
   offset_a = base_a + batch_index * stride_a + first_step * step_a;
   offset_b = base_b + batch_index * stride_b + first_step * step_b;
-  offset_c = base_c + (ATOMIC_SPLIT_K == 1 ? batch_index : z) * stride_c;
-  begin_epilogue(batch_index);
+  offset_c = base_c + z * stride_c;
 }
 
-ELEMENT component(ELEMENT x, uint i) { return x; }
-ELEMENT component(ELEMENT_2 x, uint i) { return x[i]; }
 ELEMENT component(ELEMENT_4 x, uint i) { return x[i]; }
 
 // x with zeros behind its first count components. It selects, since a multiplication by zero would
 // keep NaN and infinity.
-ELEMENT keep_first(ELEMENT x, uint count) { return count > 0 ? x : ELEMENT(0); }
-ELEMENT_2 keep_first(ELEMENT_2 x, uint count) {
-  return mix(ELEMENT_2(0), x, lessThan(uvec2(0, 1), uvec2(count)));
-}
 ELEMENT_4 keep_first(ELEMENT_4 x, uint count) {
   return mix(ELEMENT_4(0), x, lessThan(uvec4(0, 1, 2, 3), uvec4(count)));
 }
 
-// Tiles may extend beyond m, n and k. For a row of A or a column of B beyond the edge the last one is
-// read instead: it contributes only to elements of C that are never stored, so its address must be
-// valid but its value does not matter. For steps beyond k, addresses are clamped and values are set
-// to zero.
+// Tiles may extend beyond m, n and k. For a row of A or a column of B beyond the edge the last one
+// is read instead, since it contributes only to elements of C that are never stored. For steps
+// beyond k, addresses are clamped and values are set to zero.
 uint clamp_index(uint index, uint last) { return min(index, last); }
 uint steps_left(uint k0) { return k - min(k0, k); }
 bool columns_inside(uvec2 tile) { return (tile.x + 1) * TILE_N <= n; }
@@ -119,27 +112,13 @@ layout(binding = 1, std430) readonly buffer OperandB { STORED_B b[]; };
 VECTOR_B fetch_b(uint vector_index) { return VECTOR_B(b[vector_index]); }
 
 // Tiles of both operands in shared memory as [stage][step of k][row or column], whatever the
-// operands' own layout, so that the inner loop reads vectors of four. SHARED_PAD elements at the end
-// of a step spread transposing writes over the banks. A slot is the index of a vector of four, and a
-// part a component of it.
+// operands' own layout, so that the inner loop reads vectors of four. SHARED_PAD elements at the
+// end of a step spread transposing writes over the banks. A slot is the index of a vector of four,
+// and a part a component of it.
 const uint A_STEP = (TILE_M + SHARED_PAD) / 4, B_STEP = (TILE_N + SHARED_PAD) / 4;  // in vectors
 const uint A_STAGE = TILE_K * A_STEP, B_STAGE = TILE_K * B_STEP;
 shared ELEMENT_4 a_tile[STAGES * A_STAGE];
 shared ELEMENT_4 b_tile[STAGES * B_STAGE];
-
-void put_a(uint slot, uint part, ELEMENT x) { a_tile[slot][part] = x; }
-void put_a(uint slot, uint part, ELEMENT_2 x) {
-  a_tile[slot][part] = x.x;
-  a_tile[slot][part + 1] = x.y;
-}
-void put_a(uint slot, uint part, ELEMENT_4 x) { a_tile[slot] = x; }
-
-void put_b(uint slot, uint part, ELEMENT x) { b_tile[slot][part] = x; }
-void put_b(uint slot, uint part, ELEMENT_2 x) {
-  b_tile[slot][part] = x.x;
-  b_tile[slot][part + 1] = x.y;
-}
-void put_b(uint slot, uint part, ELEMENT_4 x) { b_tile[slot] = x; }
 
 // The l-th vector that this invocation loads of a tile of `lines` lines, which the workgroup loads
 // in runs of `run` vectors: x is its position in the line, y the line. The first forms are those of
@@ -157,6 +136,8 @@ uvec2 load_position(uint l, uint run, uint lines) {
   const uint v = self + l * LOCAL_SIZE;
   return uvec2(v % run + v / all_lines * run, v / run % lines);
 }
+
+void put_a(uint slot, uint part, ELEMENT_4 x) { a_tile[slot] = x; }
 
 // Vectors run along m, as they do in shared memory.
 const uint A_VECTORS = TILE_M / VECTOR_WIDTH_A;  // in a step of the tile
@@ -195,6 +176,8 @@ void put_tile_a(uint stage) {
   [[unroll]] for (uint l = 0; l < A_LOADS; ++l)
     put_a(a_slot[l] + stage, a_part[l], a_next[l]);
 }
+
+void put_b(uint slot, uint part, ELEMENT x) { b_tile[slot][part] = x; }
 
 // Vectors run along k and are transposed as they are written to shared memory.
 const uint B_VECTORS = TILE_K / VECTOR_WIDTH_B;  // in a row of the tile
@@ -235,8 +218,6 @@ void put_tile_b(uint stage) {
       put_b(b_slot[l] + stage + w * B_STEP, b_part[l], component(b_next[l], w));
 }
 
-ELEMENT product(ELEMENT x, ELEMENT y) { return x * y; }
-ELEMENT_2 product(ELEMENT x, ELEMENT_2 y) { return x * y; }
 ELEMENT_4 product(ELEMENT x, ELEMENT_4 y) { return x * y; }
 
 // Position of the invocation's first vectors in the tile: x along n and y along m, in vectors.
@@ -312,9 +293,9 @@ void store_vector(bool whole, RESULT_C sum, uint row, uint column) {
   }
 }
 
-// The loop over rows is not unrolled: lavapipe 22.3 needs 15 s to compile an unrolled store of 32 x 16
-// sums, and 0.2 s for this loop. Each iteration stores row 0 of the sums and moves the others up by
-// one, since an index that is no constant would force the sums out of registers.
+// The loop over rows is not unrolled: lavapipe 22.3 needs 15 s to compile an unrolled store of 32 x
+// 16 sums, and 0.2 s for this loop. Each iteration stores row 0 of the sums and moves the others up
+// by one, since an index that is no constant would force the sums out of registers.
 void store_sums(uvec2 tile, uint row, uint column) {
   const bool vectors = columns_inside(tile) && (ldc | offset_c) % VECTOR_WIDTH_C == 0;
   [[dont_unroll]] for (uint i = 0; i < REG_M && row + row_offset(i) < m; ++i) {

@@ -1,4 +1,11 @@
 #version 450
+// C := alpha * A * B + beta * C for a C of few rows or few columns, where memory bandwidth is the
+// limit. LANES_K invocations share one block of REG_M x REG_N elements of C: each takes every
+// LANES_K-th group of UNROLL_K steps of k, and their sums are added at the end in a fixed order.
+//
+//  k:  | lane 0 | lane 1 | ... | lane LANES_K - 1 | lane 0 | lane 1 | ...
+//      |<------------- TILE_K steps ------------->|
+//
 // Rooftile vector 4x16x32 4x2 u4 v4/4 stage=shared: f32; A not transposed, B not transposed.
 // A workgroup of 64 invocations computes 4 x 16 elements of C, an invocation 4 x 2.
 // 8 invocations share a block of C and divide k.
@@ -12,7 +19,6 @@
 #define VECTOR_WIDTH_B 1
 #define UNROLL_K 4
 #define ELEMENT float
-#define ELEMENT_2 vec2
 #define ELEMENT_4 vec4
 #define VECTOR_A vec4
 #define STORED_A vec4
@@ -22,12 +28,8 @@
 #define VECTOR_C float
 #define RESULT_C float
 #define RESULT float
-#define ATOMIC_SPLIT_K 0
 #define TAIL_K 4
 #define K_FASTEST 0
-// For a C of few rows or few columns, where memory bandwidth is the limit. LANES_K invocations
-// share one block of REG_M x REG_N elements of C: each takes every LANES_K-th group of UNROLL_K
-// steps of k, and their partial sums are added at the end in a fixed order.
 
 #extension GL_EXT_control_flow_attributes : enable
 
@@ -42,8 +44,8 @@ VECTOR_C sums[REG_M][REG_N / VECTOR_WIDTH_C];
 uint lane_k;      // the invocation's place among those that share a block of C
 uint first_step;  // its first step of k
 
-// Distance, in elements of C, of the i-th row and of the j-th vector of columns from the invocation's
-// first.
+// Distance, in elements of C, of the i-th row and of the j-th vector of columns from the
+// invocation's first.
 uint row_offset(uint i) { return i; }
 uint column_offset(uint j) { return j * LANES_N * VECTOR_WIDTH_C; }
 
@@ -51,51 +53,41 @@ uint column_offset(uint j) { return j * LANES_N * VECTOR_WIDTH_C; }
 layout(push_constant) uniform Problem {
   uint m, n, depth, lda, ldb, ldc;  // depth: the problem's k
   float alpha, beta;
-  uint base_a, base_b, base_c;  // offsets of the batch's first matrices
-  uint stride_a, stride_b;      // distance from a matrix of the batch to the next
-  uint stride_c;                // of C: from a z of the grid to the next
-  uint step_a, step_b;          // distance from a step of k to the next
-  uint batch, split_depth;      // matrices in the batch; steps of k in one split
+  uint base_a, base_b, base_c;        // offsets of the batch's first matrices
+  uint stride_a, stride_b, stride_c;  // from a matrix to the next; of C, from a z of the grid
+  uint step_a, step_b;                // from a step of k to the next
+  uint batch, split_depth;            // matrices in the batch; steps of k in one split
 };
 
 // C := alpha * AB + beta * C.
 float finish(float sum, float old, uint row, uint column) { return alpha * sum + old; }
-vec2 finish(vec2 sum, vec2 old, uint row, uint column) { return alpha * sum + old; }
-vec4 finish(vec4 sum, vec4 old, uint row, uint column) { return alpha * sum + old; }
-void begin_epilogue(uint batch_index) {}
 
 // What this workgroup computes: its number of steps of k, and the offsets of its operands.
 uint k, offset_a, offset_b, offset_c;
 
-// The grid's z counts the matrices of the batch, and all of them again for every further split of k.
-// With ATOMIC_SPLIT_K all splits add into one buffer.
+// The grid's z counts the matrices of the batch, and all of them again for every further split of
+// k.
 void begin_gemm(uint z) {
   const uint batch_index = z % batch, first_step = z / batch * split_depth;
   k = min(depth - first_step, split_depth);
   offset_a = base_a + batch_index * stride_a + first_step * step_a;
   offset_b = base_b + batch_index * stride_b + first_step * step_b;
-  offset_c = base_c + (ATOMIC_SPLIT_K == 1 ? batch_index : z) * stride_c;
-  begin_epilogue(batch_index);
+  offset_c = base_c + z * stride_c;
 }
 
 ELEMENT component(ELEMENT x, uint i) { return x; }
-ELEMENT component(ELEMENT_2 x, uint i) { return x[i]; }
 ELEMENT component(ELEMENT_4 x, uint i) { return x[i]; }
 
 // x with zeros behind its first count components. It selects, since a multiplication by zero would
 // keep NaN and infinity.
 ELEMENT keep_first(ELEMENT x, uint count) { return count > 0 ? x : ELEMENT(0); }
-ELEMENT_2 keep_first(ELEMENT_2 x, uint count) {
-  return mix(ELEMENT_2(0), x, lessThan(uvec2(0, 1), uvec2(count)));
-}
 ELEMENT_4 keep_first(ELEMENT_4 x, uint count) {
   return mix(ELEMENT_4(0), x, lessThan(uvec4(0, 1, 2, 3), uvec4(count)));
 }
 
-// Tiles may extend beyond m, n and k. For a row of A or a column of B beyond the edge the last one is
-// read instead: it contributes only to elements of C that are never stored, so its address must be
-// valid but its value does not matter. For steps beyond k, addresses are clamped and values are set
-// to zero.
+// Tiles may extend beyond m, n and k. For a row of A or a column of B beyond the edge the last one
+// is read instead, since it contributes only to elements of C that are never stored. For steps
+// beyond k, addresses are clamped and values are set to zero.
 uint clamp_index(uint index, uint last) { return min(index, last); }
 uint steps_left(uint k0) { return k - min(k0, k); }
 bool columns_inside(uvec2 tile) { return (tile.x + 1) * TILE_N <= n; }
@@ -179,8 +171,6 @@ void load_b_tail(uint k0) {
 VECTOR_C b_at(uint u, uint j) { return b_fragment[u][j]; }
 
 ELEMENT product(ELEMENT x, ELEMENT y) { return x * y; }
-ELEMENT_2 product(ELEMENT x, ELEMENT_2 y) { return x * y; }
-ELEMENT_4 product(ELEMENT x, ELEMENT_4 y) { return x * y; }
 
 // Every invocation reads A and B by itself.
 void multiply(uint steps) {
@@ -192,9 +182,9 @@ void multiply(uint steps) {
     }
 }
 
-// The loop over k. LANES_K invocations alternate every UNROLL_K steps. All of them make the same number of
-// whole trips, so that the loop is uniform; what is left of k is less than one trip, in which each invocation
-// masks its own steps, TAIL_K (the longest vector along k) at a time.
+// The loop over k. LANES_K invocations alternate every UNROLL_K steps. All of them make the same
+// number of whole trips, so that the loop is uniform; what is left of k is less than one trip, in
+// which each invocation masks its own steps, TAIL_K (the longest vector along k) at a time.
 void run_k_loop() {
   uint k0 = 0;
   for (; k0 + TILE_K <= k; k0 += TILE_K) {
@@ -209,8 +199,9 @@ void run_k_loop() {
   }
 }
 
-// Adds the sums of the LANES_K invocations that share a block of C into those of lane 0, by a fixed tree, so
-// that results repeat bit by bit. It handles one row of sums at a time to need little shared memory.
+// Adds the sums of the LANES_K invocations that share a block of C into those of lane 0, by a fixed
+// tree, so that results repeat bit by bit. It handles one row of sums at a time to need little
+// shared memory.
 shared VECTOR_C partial_sums[REG_N / VECTOR_WIDTH_C][LOCAL_SIZE];
 
 void add_lanes() {
@@ -258,9 +249,9 @@ void store_vector(bool whole, RESULT_C sum, uint row, uint column) {
   }
 }
 
-// The loop over rows is not unrolled: lavapipe 22.3 needs 15 s to compile an unrolled store of 32 x 16
-// sums, and 0.2 s for this loop. Each iteration stores row 0 of the sums and moves the others up by
-// one, since an index that is no constant would force the sums out of registers.
+// The loop over rows is not unrolled: lavapipe 22.3 needs 15 s to compile an unrolled store of 32 x
+// 16 sums, and 0.2 s for this loop. Each iteration stores row 0 of the sums and moves the others up
+// by one, since an index that is no constant would force the sums out of registers.
 void store_sums(uvec2 tile, uint row, uint column) {
   const bool vectors = columns_inside(tile) && (ldc | offset_c) % VECTOR_WIDTH_C == 0;
   [[dont_unroll]] for (uint i = 0; i < REG_M && row + row_offset(i) < m; ++i) {
