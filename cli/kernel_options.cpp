@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "cli/usage.h"
 #include "core/error.h"
 #include "generator/priors/default_kernel.h"
 #include "generator/rules.h"
@@ -29,10 +30,12 @@ void KernelOptions::add_to(CLI::App& command) {
   command
       .add_option("--variant", variant,
                   "All parameters as one text: \"family=tiled tile_m=64 ...\"")
-      ->type_name("TEXT");
+      ->type_name("TEXT")
+      ->check(not_empty());
   for (const std::string& parameter : parameter_names())
     command.add_option("--" + parameter, values[parameter], parameter_meaning(parameter))
         ->type_name("VALUE")
+        ->check(not_empty())
         ->group("Kernel parameters (they replace those of --variant)");
 }
 
@@ -69,6 +72,20 @@ CompletedVariant chosen_kernel(const DeviceProfile& device, const ProblemOptions
                   legal_variants(device.limits), illegal);
 }
 
+namespace {
+
+/// Why a search tries no kernel with these settings.
+std::string why_none(const DeviceProfile& device, const ProblemOptions& problem,
+                     const ParameterSettings& settings) {
+  const auto [variant, illegal] = chosen_kernel(device, problem, settings);
+  if (illegal) return *illegal;
+  if (const auto skipped = skip_reason(variant, device, signature_of(problem.problem())))
+    return *skipped;
+  return "its space has other values; without --list-space the kernel can be named";
+}
+
+}  // namespace
+
 std::vector<Variant> kernels_with(const ParameterSettings& settings, const DeviceProfile& device,
                                   const ProblemOptions& problem, std::size_t most) {
   with_settings({}, settings);  // Unknown names and values are a usage error, not an empty list.
@@ -81,11 +98,8 @@ std::vector<Variant> kernels_with(const ParameterSettings& settings, const Devic
       kernels.push_back(v);
   }
   if (kernels.empty())
-    fail(
-        ErrorCode::kUnsupported,
-        "the search space has no such kernel that is legal on {}; without --list-space one that it "
-        "does not have can be named",
-        device.name);
+    fail(ErrorCode::kUnsupported, "a search on {} tries no such kernel: {}", device.name,
+         why_none(device, problem, settings));
   return kernels;
 }
 

@@ -175,6 +175,22 @@ CLI::Validator finite_number() {
           ""};
 }
 
+CLI::Validator positive_number() {
+  return {[](const std::string& text) {
+            double value = 0;
+            if (parse(text, value) && std::isfinite(value) && value > 0) return std::string();
+            return fmt::format("'{}' is not a number above 0", text);
+          },
+          ""};
+}
+
+CLI::Validator not_empty() {
+  return {[](const std::string& text) {
+            return text.empty() ? std::string("the value is empty") : std::string();
+          },
+          ""};
+}
+
 CLI::Validator one_of(const std::vector<std::string>& names) {
   return {[names](const std::string& text) {
             if (std::ranges::find(names, text) != names.end()) return std::string();

@@ -15,6 +15,8 @@ std::string usage_message(const CLI::App& app, const CLI::ParseError& error);
 CLI::Validator whole_number(std::int64_t lowest, std::int64_t highest);
 /// Anything but infinity and NaN.
 CLI::Validator finite_number();
+CLI::Validator positive_number();
+CLI::Validator not_empty();
 CLI::Validator one_of(const std::vector<std::string>& names);
 
 /// An option or argument whose value is the name of a file, and not empty.

@@ -32,7 +32,8 @@ struct FamilySpace {
 const std::vector<FamilySpace>& space_tables();
 /// All variants that are legal on a device, none twice. Equal limits give the same order.
 std::vector<Variant> legal_variants(const DeviceLimits& limits);
-/// Why a search on this device does not try a legal variant of its space, in words, or nothing: the
+/// Why a search on this device leaves out a legal variant of its space (unless it is a default, a
+/// prior or an earlier winner), in words, or nothing: the
 /// same kernel with half of its shared_pad, which the space has as well, needs less shared memory
 /// and has fewer bank conflicts. Software devices have no banks.
 std::optional<std::string> skip_reason(const Variant& v, const DeviceProfile& device,

@@ -107,7 +107,8 @@ int emit(const Globals& globals, const EmitArguments& arguments) {
     return kFailure;
   }
   const Signature signature = signature_of(arguments.problem.problem());
-  if (const auto skipped = skip_reason(variant, target, signature))
+  if (const auto skipped = skip_reason(variant, target, signature);
+      skipped && arguments.pack.empty())
     fmt::print(stderr, "rooftile: the tuner does not try this kernel: {}\n", *skipped);
   const Dialect dialect = arguments.wgsl() ? Dialect::kWeb : Dialect::kVulkan;
   const Operand packed = arguments.pack == "a" ? Operand::kA : Operand::kB;

@@ -159,7 +159,8 @@ void add_choices(CLI::App& command, InspectArguments& arguments) {
       command
           .add_option("--hash", arguments.hash,
                       "The kernel of the tuning database whose hash begins so")
-          ->type_name("HEX");
+          ->type_name("HEX")
+          ->check(not_empty());
   CLI::Option* const ranked = command.add_flag(
       "--ranked", arguments.ranked,
       "The best kernels for --m, --n and --k: as tuned, else as predicted by the model from "
@@ -207,7 +208,7 @@ void add_outputs(CLI::App& command, InspectArguments& arguments) {
       .add_option("--time-limit", arguments.time_limit_s,
                   "Seconds that the compiler may take for a kernel (default 60)")
       ->type_name("SECONDS")
-      ->check(CLI::Validator(CLI::PositiveNumber).description(""));
+      ->check(positive_number());
 }
 
 }  // namespace

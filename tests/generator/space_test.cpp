@@ -81,8 +81,8 @@ TEST(Space, HasTheKernelForWhichItSkipsAnother) {
   const Variant padded = with(matrix_point(), "shared_pad", "16");
   EXPECT_EQ(
       skip_reason(padded, gpu, parse_signature("f16_f16.nt")),
-      "with shared_pad=8 it takes less shared memory, and 20 wavefronts to access it instead of "
-      "24");
+      "shared_pad=8 needs less shared memory and has fewer bank conflicts (20 wavefronts for a "
+      "store and a load of each tile, not 24)");
 }
 
 TEST(Space, HasEveryFamilyOnLavapipe) {
