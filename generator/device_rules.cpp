@@ -154,8 +154,8 @@ constexpr std::array kDeviceRules = {
                         (v.load_path_a == LoadPath::kDirect && v.load_path_b == LoadPath::kDirect &&
                          v.vector_width_a == 4 && v.vector_width_b == 4 && !packs(v));
                }},
-    DeviceRule{"subgroups_k must be 1, or 2 or 4 for matrix with scope subgroup, whose trips "
-               "(unroll_k) must divide a subgroup's share of tile_k",
+    DeviceRule{"subgroups_k must be 1; matrix with scope subgroup may have 2 or 4, if "
+               "unroll_k * subgroups_k divides tile_k",
                [](const Variant& v, const Limits&) {
                  return v.subgroups_k == 1 ||
                         (is(v, Family::kMatrix) && !has_workgroup_scope(v) &&

@@ -209,7 +209,8 @@ constexpr Table kTables[] = {
      "tile_m=128 tile_n=128,192 tile_k=16,32 subgroup_m=64 subgroup_n=48,64 unroll_k=16,32 "
      "stage=stored shared_pad=8 store_map=plain,permuted"},
     {kMatrix, "matrix units, few tiles: subgroups divide the steps of each", 64, 512,
-     "tile=32,64 tile_k=64 subgroups_k=2,4 stage=shared,stored stages=1 shared_pad=8 "
+     "tile=32,64 tile_k=64 subgroups_k=2,4 unroll_k=16,32 stage=shared,stored stages=1 "
+     "shared_pad=8 "
      "prefetch=ahead"},
     {kMatrix, "matrix units, small problems and small units", 32, 512,
      "tile=32,64,128 tile_k=16,32 subgroup=16,32 stages=1,2 shared_pad=0,8"},

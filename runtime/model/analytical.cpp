@@ -181,7 +181,11 @@ double barriers_ns(const Variant& v, const DeviceRates& rates, const Issued& i) 
   const double tiles = std::ceil(i.depth / elements_of_trip(v)) + rates.loop_overrun;
   const double of_tiles =
       v.family == Family::kVector && !shares_a(v) ? 0 : tiles * kBarriersPerTile / v.stages;
-  const double of_sums = v.family == Family::kVector ? v.reg_m * (halvings(v, rates) + 1) : 0;
+  // Subgroups that share a block meet twice for each fragment of it.
+  const double of_sums = v.family == Family::kVector ? v.reg_m * (halvings(v, rates) + 1)
+                         : v.subgroups_k > 1
+                             ? 2.0 * v.subgroup_m * v.subgroup_n / (v.matrix_m * v.matrix_n)
+                             : 0;
   return i.invocations * (of_tiles + of_sums) * rates.barrier_ns;
 }
 

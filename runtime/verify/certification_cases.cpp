@@ -11,7 +11,7 @@
 namespace rooftile {
 namespace {
 
-/// The largest is so many whole tiles and more.
+/// The largest is `tiles` whole tiles and 37.
 std::vector<std::int64_t> sizes_around(std::int64_t tile, std::int64_t step, int tiles = 2) {
   const std::array<std::int64_t, 9> wanted = {
       1, 2, 3, 5, 17, tile - 1, tile, tile + 1, tiles * tile + 37};
@@ -132,11 +132,11 @@ std::vector<CertificationCase> certification_cases(const Variant& v, const Signa
   const std::int64_t step_k = exact ? std::max(v.tile_k, v.unroll_k) * v.dot : packed ? 1 : v.dot;
   const std::vector<std::int64_t> ms = sizes_around(v.tile_m, exact ? v.tile_m : 1);
   const std::vector<std::int64_t> ns = sizes_around(v.tile_n, exact ? v.tile_n : 1);
-  // Two blocks of a quantised B and a part of a third one differ in their scales. A loop that takes
-  // two tiles a trip has two trips, and the last tiles.
+  // Two blocks of a quantised B and a part of a third one differ in their scales. The two-stage
+  // loop of matrix handles two tiles an iteration: five tiles let it run twice and end.
   const std::vector<std::int64_t> ks =
       sizes_around(std::max({v.tile_k, v.unroll_k, 8, s.types.b.block}) * v.dot * v.split_k, step_k,
-                   v.stages == 1 ? 2 : 5);
+                   v.family == Family::kMatrix && v.stages == 2 ? 5 : 2);
   // A pack kernel reads operands of any alignment.
   LoadElements load = load_elements(v, s);
   if (v.packed_a == Packed::kYes) load.a = 1;

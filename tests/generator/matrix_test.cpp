@@ -89,7 +89,7 @@ TEST(Matrix, BrokenPointsAreRejectedWithTheirReason) {
       {"matrix_k=32 unroll_k=32", "do not have the shape"},
       {"dot=4", "dot must be"},
       {"subgroups_k=3", "subgroups_k must be"},
-      {"subgroups_k=4", "must divide a subgroup's share"},
+      {"subgroups_k=4", "if unroll_k * subgroups_k divides tile_k"},
       {"load_path_a=direct load_path_b=direct packed_a=yes packed_b=yes stage=none shared_pad=0 "
        "prefetch=ahead",
        "prefetch ahead is for"},

@@ -39,7 +39,7 @@ class CertifyMatrixTest : public CertifyFixture {
     v.tile_m = 2 * v.subgroup_m;
     v.tile_n = 2 * v.subgroup_n;
     v.unroll_k = shape.k;
-    v.tile_k = 2 * shape.k;
+    v.tile_k = std::max(2, v.subgroups_k) * shape.k;
     // Fragments of few bytes need narrower vectors.
     const auto fitted = [&](int width) {
       const int bytes = static_cast<int>(bytes_of(shape.operand));
@@ -79,6 +79,7 @@ const char* const kOtherPaths[] = {
     "stage=stored prefetch=ahead raster=grouped4",
     "stage=stored prefetch=peeled",
     "stage=stored stages=2 subgroups_k=2",
+    "subgroups_k=4 prefetch=ahead",
     "subgroups_k=2 split_k=3",
     "subgroups_k=2 load_path_a=direct load_path_b=direct packed_a=yes packed_b=yes stage=none "
     "shared_pad=0",
@@ -159,7 +160,7 @@ TEST_F(CertifyMatrixTest, QuantizedBIsRight) {
        kernel(shape, "prefetch=ahead shared_pad=8 store_map=permuted")},
       {"f16xq4b16", "f16xq4b32z_f16", "f16xq8b32zf_f16", "f16xq8b16z"}, kBoth);
   for (const char* types : {"f16xq4_k", "f16xq6_k_f16", "f16xmxfp4"})
-    for (const char* way : {"stages=1", "stages=2 split_k=2"}) {
+    for (const char* way : {"stages=1", "stages=2 split_k=2", "subgroups_k=2"}) {
       const Certificate result =
           certificate(kernel(shape, way), {.types = parse_types(types), .trans_b = kYes});
       EXPECT_TRUE(result.passed) << types << " " << way << ": " << result.detail;
@@ -170,7 +171,7 @@ TEST_F(CertifyMatrixTest, EpiloguesAreFused) {
   for (const char* text : {"bias_column+gelu_tanh", "row_scale+bias_row+relu+residual+clamp"}) {
     const Signature signature = {
         .types = parse_types("f16_f16"), .trans_b = kYes, .epilogue = parse_epilogue(text)};
-    for (const char* way : {"stages=2", "stage=stored"}) {
+    for (const char* way : {"stages=2", "stage=stored", "subgroups_k=2"}) {
       const Certificate result = certificate(kernel(half_shape(), way), signature);
       EXPECT_TRUE(result.passed) << text << " " << way << ": " << result.detail;
     }
@@ -178,9 +179,12 @@ TEST_F(CertifyMatrixTest, EpiloguesAreFused) {
 }
 
 TEST_F(CertifyMatrixTest, GroupsAreRight) {
-  const std::vector<std::string> ways = {
-      "stages=1", "stages=2 raster=column", "stages=2 raster=grouped4",
-      "load_path_b=direct packed_b=yes", "vector_width_a=2 vector_width_b=1"};
+  const std::vector<std::string> ways = {"stages=1",
+                                         "stages=2 raster=column",
+                                         "stages=2 raster=grouped4",
+                                         "load_path_b=direct packed_b=yes",
+                                         "vector_width_a=2 vector_width_b=1",
+                                         "subgroups_k=2"};
   std::size_t tried = 0;
   for (const MatrixShape& shape : limits().matrix_shapes)
     for (const std::string& types : types_of(shape)) {
@@ -251,7 +255,7 @@ TEST_F(CertifyMatrixTest, MutantsAreRefused) {
   } kMutants[] = {
       {"A read by columns instead of rows", "", "LayoutRowMajor, SHARED_STRIDE",
        "LayoutColumnMajor, SHARED_STRIDE"},
-      {"B's fragments one step late", "", "fragment_b(stage, tile_step(step, u),",
+      {"B's fragments one step late", "", "fragment_b(stage, tile_step(step + u),",
        "fragment_b(stage, (step + u + MATRIX_K) % TILE_K,"},
       {"a subgroup's columns swapped with its rows", "", "block / SUBGROUPS_N * SUBGROUP_M",
        "block % SUBGROUPS_N * SUBGROUP_M"},
@@ -291,6 +295,8 @@ TEST_F(CertifyMatrixTest, MutantsAreRefused) {
        "#define fragment_barrier() tile_barrier()", "#define fragment_barrier()"},
       {"a part of a fragment not stored", "subgroups_k=2", "gl_SubgroupID / BLOCKS * SUBGROUP_SIZE",
        "0"},
+      {"the address of a tile of packed A overwritten", "load_path_a=direct packed_a=yes stages=2",
+       "a_tile[stage] = a_next_tile", "a_tile[0] = a_next_tile"},
       {"packed fragments of A in the wrong order", "load_path_a=direct packed_a=yes",
        "a_first_tile + k0 * MATRIX_M", "a_first_tile + k0 * MATRIX_K"},
       {"packed tiles of A at one place", "load_path_a=direct packed_a=yes",
