@@ -72,7 +72,7 @@ struct Field {
   std::function<int(const Variant&)> number;
   std::function<std::string(const Variant&)> get;
   std::function<void(Variant&, std::string_view)> set;
-  bool younger = false;  // than stored results: to_string() leaves its default out
+  bool younger = false;  // added after results were stored: to_string() leaves its default out
 };
 
 Field number(std::string_view name, int Variant::*member, std::string_view meaning) {
@@ -127,7 +127,7 @@ const std::vector<Field>& fields() {
       number("tile_m", &Variant::tile_m, "Rows of C that a workgroup computes"),
       number("tile_n", &Variant::tile_n, "Columns of C that a workgroup computes"),
       number("tile_k", &Variant::tile_k,
-             "Steps of k in a tile (tiled, matrix), or of all lanes in a trip (vector)"),
+             "Steps of k in a tile (tiled, matrix), or of all lanes in an iteration (vector)"),
       number("reg_m", &Variant::reg_m, "Rows of C that an invocation computes (not matrix)"),
       number("reg_n", &Variant::reg_n, "Columns of C that an invocation computes (not matrix)"),
       number("subgroup_m", &Variant::subgroup_m,
@@ -137,11 +137,12 @@ const std::vector<Field>& fields() {
       number("matrix_m", &Variant::matrix_m, "Rows of a matrix operation (matrix)"),
       number("matrix_n", &Variant::matrix_n, "Columns of a matrix operation (matrix)"),
       number("matrix_k", &Variant::matrix_k, "Steps of k of a matrix operation (matrix)"),
-      choice("scope", &Variant::scope, "Who holds a matrix (matrix)"),
+      choice("scope", &Variant::scope,
+             "Invocations that hold a matrix of the unit together (matrix)"),
       number("vector_width_a", &Variant::vector_width_a,
-             "Elements in a load of A: 1, 2 or 4; of matrix and with dot 4 words of 32 bits"),
+             "Elements in a load of A: 1, 2 or 4 (32-bit words for matrix, and with dot 4)"),
       number("vector_width_b", &Variant::vector_width_b,
-             "The same for B, of which also a quantised one is counted in words"),
+             "The same for B (32-bit words also where B is quantised)"),
       choice("load_path_a", &Variant::load_path_a,
              "How A is read: from a storage buffer, a texel buffer, or by the matrix unit itself"),
       choice("load_path_b", &Variant::load_path_b, "The same for B"),
@@ -151,13 +152,13 @@ const std::vector<Field>& fields() {
       number("stages", &Variant::stages, "Tiles in shared memory, 1 or 2 (tiled, matrix)"),
       number("shared_pad", &Variant::shared_pad,
              "Elements behind each row of a tile, against bank conflicts (tiled, matrix)"),
-      number("unroll_k", &Variant::unroll_k, "Steps of k in a trip of the innermost loop"),
+      number("unroll_k", &Variant::unroll_k, "Steps of k in an iteration of the innermost loop"),
       number("dot", &Variant::dot,
              "Elements of k that an instruction multiplies: 1, or 4 of 8-bit integers"),
       number("split_k", &Variant::split_k,
              "Parts of k that different workgroups multiply, 1 to 256"),
       choice("reduction", &Variant::reduction,
-             "How the sums of these parts are added: in a fixed order, or as they come"),
+             "How the sums of these parts are added: in a fixed order, or by atomic additions"),
       number("tile_batch", &Variant::tile_batch,
              "Matrices of a batch that a workgroup computes (batched_small)"),
       choice("raster", &Variant::raster,
@@ -171,12 +172,16 @@ const std::vector<Field>& fields() {
       choice("optimization", &Variant::optimization,
              "Passes of spirv-opt before the driver's compiler"),
       younger(choice("prefetch", &Variant::prefetch,
-                     "Whether the next tile is loaded before this one is multiplied (tiled, matrix "
-                     "with one stage; vector)")),
-      younger(choice("store_map", &Variant::store_map,
-                     "Order in which rows of a tile along k are stored (matrix)")),
-      younger(number("subgroups_k", &Variant::subgroups_k,
-                     "Subgroups that share a block of C and divide k: 1, 2 or 4 (matrix)")),
+                     "Whether the next tile is loaded before this one is multiplied; peeled: with "
+                     "copies of the code for the first and last one (tiled, matrix, vector)")),
+      younger(
+          choice("store_map", &Variant::store_map,
+                 "Whether neighbouring lanes put neighbouring rows of a tile along k, or rows in "
+                 "other banks of shared memory (matrix)")),
+      younger(
+          number("subgroups_k", &Variant::subgroups_k,
+                 "Subgroups that share a block of C and divide the steps of each tile: 1, 2 or 4 "
+                 "(matrix)")),
   };
   return table;
 }

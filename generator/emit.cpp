@@ -35,7 +35,8 @@ std::vector<std::string> gemm_comment(const Variant& v, const Signature& s) {
                         "invocation {} x {}.",
                         local_size(v), v.tile_m, v.tile_n, v.reg_m, v.reg_n)};
   if (v.subgroups_k > 1)
-    lines.push_back(fmt::format("{} subgroups share a block of C and divide k.", v.subgroups_k));
+    lines.push_back(fmt::format(
+        "{} subgroups share a block of C and divide the steps of each tile.", v.subgroups_k));
   if (lanes_k(v) > 1)
     lines.push_back(fmt::format("{} invocations share a block of C and divide k.", lanes_k(v)));
   if (any(s.epilogue)) lines.push_back(fmt::format("Epilogue: {}.", to_string(s.epilogue)));

@@ -1,10 +1,10 @@
 // C := alpha * A * B + beta * C by matrix units (cooperative matrices) of subgroup scope.
 //
 //                   TILE_N                     A workgroup computes TILE_M x TILE_N elements of C,
-//         +---+---+---+---+---------------+    a subgroup of it SUBGROUP_M x SUBGROUP_N, as
-//         |   |   |   |   |               |    fragments of MATRIX_M x MATRIX_N, whose sums stay in
-//         +---+---+---+---+               |    registers. The loop over k (run_k_loop) takes a tile
-//  TILE_M |   |   |   |   |               |    of TILE_K steps a trip. Its parts are:
+//         +---+---+---+---+---------------+    a subgroup of it (or SUBGROUPS_K that share its
+//         |   |   |   |   |               |    steps of k) SUBGROUP_M x SUBGROUP_N, as fragments
+//         +---+---+---+---+               |    of MATRIX_M x MATRIX_N, whose sums stay in registers.
+//  TILE_M |   |   |   |   |               |    The loop over k (run_k_loop) takes tiles of TILE_K:
 //         +---+---+---+---+---------------+      fetch     tiles of A and B, memory to registers
 //         |               |               |      put       registers to shared memory
 //         |  SUBGROUP_M x |               |      multiply  the unit loads fragments of the tiles
@@ -14,8 +14,9 @@
 // Operands keep their stored type and are read as 32-bit words, so that the device needs no 8-bit
 // or 16-bit storage.
 //:
-//: What limits it, on an H200: a trip is one chain of these parts, of which multiplications are less than half,
-//: and a second workgroup that fits into shared memory overlaps it (bench/results/nvidia-h200-kernels.md).
+//: What limits it, on an H200: with one tile in shared memory a trip is one chain of these parts, of
+//: which multiplications are less than half, and a second workgroup that fits into shared memory
+//: overlaps it (bench/results/nvidia-h200-kernels.md).
 //:
 //: TILE_M, TILE_N, TILE_K        a workgroup's block of C, and the steps of k in a tile
 //: SUBGROUP_M, SUBGROUP_N        a subgroup's block of C; SUBGROUP_SIZE is its number of invocations
@@ -77,12 +78,11 @@ layout(local_size_x = LOCAL_SIZE) in;
 MatrixC sums[FRAGMENTS_M][FRAGMENTS_N];
 uint subgroup_row, subgroup_column;  // first row and column of the subgroup's block in the tile
 
-// Step u of a trip that begins at a step of the subgroup's part of the tile.
 #if SUBGROUPS_K > 1
-uint subgroup_step;  // where that part begins
-#define tile_step(step, u) subgroup_step + step + u
+uint subgroup_step;  // the first of the tile's steps that this subgroup multiplies
+#define tile_step(step) (subgroup_step + step)
 #else
-#define tile_step(step, u) step + u
+#define tile_step(step) (step)
 #endif
 
 void multiply_tile(uint stage) {
@@ -90,9 +90,9 @@ void multiply_tile(uint stage) {
     [[unroll]] for (uint u = 0; u < UNROLL_K; u += MATRIX_K) {
       MatrixA fragments[FRAGMENTS_M];
       [[unroll]] for (uint i = 0; i < FRAGMENTS_M; ++i)
-        fragments[i] = fragment_a(stage, subgroup_row + i * MATRIX_M, tile_step(step, u));
+        fragments[i] = fragment_a(stage, subgroup_row + i * MATRIX_M, tile_step(step + u));
       [[unroll]] for (uint j = 0; j < FRAGMENTS_N; ++j) {
-        const MatrixB fragment = fragment_b(stage, tile_step(step, u), subgroup_column + j * MATRIX_N);
+        const MatrixB fragment = fragment_b(stage, tile_step(step + u), subgroup_column + j * MATRIX_N);
         [[unroll]] for (uint i = 0; i < FRAGMENTS_M; ++i)
           sums[i][j] = coopMatMulAdd(fragments[i], fragment, sums[i][j]);
       }
@@ -109,7 +109,7 @@ void run_k_loop(uint row, uint column) {
   fetch_last_tile_a(tiles * TILE_K);
   fetch_last_tile_b(tiles * TILE_K);
 #if STAGE == NONE
-  // No shared memory, and so no barriers: put only takes over the fetched addresses.
+  // No tiles in shared memory, and so no barriers in the loop: put only takes over the fetched addresses.
   for (;;) {
     put_tile_a(0);
     put_tile_b(0);
@@ -119,13 +119,12 @@ void run_k_loop(uint row, uint column) {
     fetch_tile_a();
     fetch_tile_b();
   }
-#elif STAGES > 2
-#error the loop has one or two stages
 #elif STAGES == 2
-  // Two tiles in shared memory and a third in registers: a trip puts the next tile where nobody reads, fetches
-  // the one after it and multiplies the present one, so that loads and stores have the time of a trip, which
-  // has one barrier. The loop has two trips, in which the stage is a literal: then addresses in shared memory
-  // are offsets of instructions.
+  // Two tiles in shared memory and a third in registers. For each tile the loop puts the next one
+  // where nobody reads, fetches the one after that and multiplies: one barrier a tile, behind which
+  // the next tile is there and nobody reads this one any more, and the loads have as long as a
+  // tile takes. The body handles two tiles, so that the stage is a literal and addresses in shared
+  // memory are offsets of instructions.
   put_tile_a(0);
   put_tile_b(0);
   if (tiles > 0) {
@@ -164,7 +163,8 @@ void run_k_loop(uint row, uint column) {
   }
 #elif PREFETCH == AHEAD
   // One tile in shared memory: the next one is fetched before the present one is multiplied, so that the
-  // loads have that long.
+  // loads have that long. The first barrier of a trip waits until nobody reads the present tile, the
+  // second until the next one is there.
   put_tile_a(0);
   put_tile_b(0);
   tile_barrier();

@@ -64,8 +64,8 @@ struct OnDemandKernels::Impl {
   std::unordered_map<std::string, Class> classes;  // by signature
   std::unordered_set<std::string> wrong_kernels;   // hashes, as the database has them
   int under_way = 0;
-  // Since when the background thread is at one of those under way, and whether it was said that
-  // this one, or the next where none has begun, takes longer than calls wait.
+  // Since when the background thread is at one of those under way, and whether the warning that
+  // calls wait in vain was given since the last one ended.
   std::optional<Clock::time_point> running_since;
   bool said = false;
 

@@ -9,11 +9,7 @@
 
 const uint B_QUADS = TILE_K / 4;  // in a column of the tile
 const uint B_LOADS = TILE_N * B_QUADS;
-#if WHOLE_LOADS_B
-const uint B_LOADS_EACH = B_LOADS / LOCAL_SIZE;
-#else
 const uint B_LOADS_EACH = (B_LOADS + LOCAL_SIZE - 1) / LOCAL_SIZE;
-#endif
 #if STORE_STEP_B > 1
 #define position_b(l) row_position(l, B_LOADS, B_QUADS, STORE_ROWS_B, STORE_STEP_B)
 #else
@@ -23,7 +19,7 @@ shared SHARED_VECTOR b_tile[STAGES][TILE_N * SHARED_STRIDE];
 uint b_next[B_LOADS_EACH];
 vec2 b_scale[B_LOADS_EACH];
 uint b_row[B_LOADS_EACH];  // first byte of a column of op(B)
-uint b_tile_start;                   // first step of the next tile
+uint b_tile_start;  // first step of the next tile
 
 void begin_tiles_b(uint column0) {
   b_tile_start = offset_b % ldb;

@@ -19,11 +19,7 @@ VECTOR_B dequantized(uint word, float scale, float zero_point) {
 
 const uint B_WORDS = TILE_K / VALUES_PER_WORD;  // in a column of the tile
 const uint B_LOADS = TILE_N * B_WORDS;
-#if WHOLE_LOADS_B
-const uint B_LOADS_EACH = B_LOADS / LOCAL_SIZE;
-#else
 const uint B_LOADS_EACH = (B_LOADS + LOCAL_SIZE - 1) / LOCAL_SIZE;
-#endif
 #if STORE_STEP_B > 1
 #define position_b(l) row_position(l, B_LOADS, B_WORDS, STORE_ROWS_B, STORE_STEP_B)
 #else
@@ -33,7 +29,7 @@ shared SHARED_VECTOR b_tile[STAGES][TILE_N * SHARED_STRIDE];
 uint b_next[B_LOADS_EACH];
 float b_scale[B_LOADS_EACH], b_zero_point[B_LOADS_EACH];
 uint b_column[B_LOADS_EACH];  // of the buffer, whose columns are ldb values
-uint b_tile_start;                      // first step of the next tile
+uint b_tile_start;  // first step of the next tile
 
 void begin_tiles_b(uint column0) {
   b_tile_start = offset_b % ldb;

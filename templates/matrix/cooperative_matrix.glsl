@@ -12,7 +12,7 @@
 //: - The buffer and the index of the extension are one reference here, and operands have SPIR-V's
 //:   order: the layout stands before the stride.
 //:
-//: No other template spells an opcode or a tag (tests/generator/template_test.cpp).
+//: Only this file and cooperative_matrix2.glsl spell opcodes and tags of matrices (tests/generator/template_test.cpp).
 //:
 //: TYPE                          type of A and B
 //: MATRIX_M, MATRIX_N, MATRIX_K  what a unit multiplies at once
@@ -24,8 +24,8 @@
 #extension GL_EXT_spirv_intrinsics : enable
 #extension GL_KHR_memory_scope_semantics : enable
 
-// GL_KHR_cooperative_matrix as SPIR-V intrinsics. The numbers of a type are converted, since the
-// compiler would pass literals as such, where ids are required.
+// The numbers of a type are converted, since the compiler would pass literals as such, where ids are
+// required.
 #if TYPE == F16  // capabilities CooperativeMatrixKHR, Float16
 #define UNITS extensions = ["SPV_KHR_cooperative_matrix"], capabilities = [6022, 9]
 #elif TYPE == BF16  // CooperativeMatrixKHR, BFloat16TypeKHR, BFloat16CooperativeMatrixKHR

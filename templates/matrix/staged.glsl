@@ -34,11 +34,7 @@ const uint $A_LOADS = TILE_K * $A_VECTORS;
 const uint $A_STRIDE = (TILE_$M + SHARED_PAD) / SHARED_ELEMENTS;
 shared SHARED_VECTOR $a_tile[STAGES][TILE_K * $A_STRIDE];
 #endif
-#if WHOLE_LOADS_$A
-const uint $A_LOADS_EACH = $A_LOADS / LOCAL_SIZE;
-#else
 const uint $A_LOADS_EACH = ($A_LOADS + LOCAL_SIZE - 1) / LOCAL_SIZE;
-#endif
 #if !ALONG_K_$A && STAGE == SHARED
 VECTOR_$A $a_next[$A_LOADS_EACH][$A_STEPS];
 #else

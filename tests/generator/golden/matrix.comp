@@ -2,10 +2,10 @@
 // C := alpha * A * B + beta * C by matrix units (cooperative matrices) of subgroup scope.
 //
 //                   TILE_N                     A workgroup computes TILE_M x TILE_N elements of C,
-//         +---+---+---+---+---------------+    a subgroup of it SUBGROUP_M x SUBGROUP_N, as
-//         |   |   |   |   |               |    fragments of MATRIX_M x MATRIX_N, whose sums stay in
-//         +---+---+---+---+               |    registers. The loop over k (run_k_loop) takes a tile
-//  TILE_M |   |   |   |   |               |    of TILE_K steps a trip. Its parts are:
+//         +---+---+---+---+---------------+    a subgroup of it (or SUBGROUPS_K that share its
+//         |   |   |   |   |               |    steps of k) SUBGROUP_M x SUBGROUP_N, as fragments
+//         +---+---+---+---+               |    of MATRIX_M x MATRIX_N, whose sums stay in registers.
+//  TILE_M |   |   |   |   |               |    The loop over k (run_k_loop) takes tiles of TILE_K:
 //         +---+---+---+---+---------------+      fetch     tiles of A and B, memory to registers
 //         |               |               |      put       registers to shared memory
 //         |  SUBGROUP_M x |               |      multiply  the unit loads fragments of the tiles
@@ -57,8 +57,8 @@
 #extension GL_EXT_spirv_intrinsics : enable
 #extension GL_KHR_memory_scope_semantics : enable
 
-// GL_KHR_cooperative_matrix as SPIR-V intrinsics. The numbers of a type are converted, since the
-// compiler would pass literals as such, where ids are required.
+// The numbers of a type are converted, since the compiler would pass literals as such, where ids are
+// required.
 #define UNITS extensions = ["SPV_KHR_cooperative_matrix"], capabilities = [6022, 9]
 #define coopmat(tag, scope, rows, columns, use) \
   spirv_type(UNITS, id = 4456, tag, uint(scope), uint(rows), uint(columns), use)
@@ -189,7 +189,7 @@ layout(binding = 0, std430) readonly buffer OperandA { VECTOR_A a[]; };
 const uint A_VECTORS = TILE_K / ELEMENTS_A;  // in a row of the tile
 const uint A_LOADS = TILE_M * A_VECTORS;
 shared SHARED_VECTOR a_tile[STAGES][TILE_M * SHARED_STRIDE];
-const uint A_LOADS_EACH = A_LOADS / LOCAL_SIZE;
+const uint A_LOADS_EACH = (A_LOADS + LOCAL_SIZE - 1) / LOCAL_SIZE;
 VECTOR_A a_next[A_LOADS_EACH];
 uint a_first[A_LOADS_EACH], a_tile_start;  // addresses in the first tile, from there to the next
 #define position_a(l) load_position(l, A_LOADS, A_VECTORS)
@@ -237,7 +237,7 @@ const uint B_VECTORS = TILE_N / ELEMENTS_B;  // in a step of the tile
 const uint B_STEPS = ELEMENTS_PER_WORD;  // that an invocation fetches, of a word there
 const uint B_LOADS = B_VECTORS * (TILE_K / B_STEPS);
 shared SHARED_VECTOR b_tile[STAGES][TILE_N * SHARED_STRIDE];
-const uint B_LOADS_EACH = B_LOADS / LOCAL_SIZE;
+const uint B_LOADS_EACH = (B_LOADS + LOCAL_SIZE - 1) / LOCAL_SIZE;
 VECTOR_B b_next[B_LOADS_EACH][B_STEPS];
 uint b_first[B_LOADS_EACH], b_tile_start;  // addresses in the first tile, from there to the next
 uint vector_of_b(uint l) { return load_position(l, B_LOADS, TILE_K / B_STEPS).x; }
@@ -294,17 +294,16 @@ void put_tile_b(uint stage) {
 MatrixC sums[FRAGMENTS_M][FRAGMENTS_N];
 uint subgroup_row, subgroup_column;  // first row and column of the subgroup's block in the tile
 
-// Step u of a trip that begins at a step of the subgroup's part of the tile.
-#define tile_step(step, u) step + u
+#define tile_step(step) (step)
 
 void multiply_tile(uint stage) {
   for (uint step = 0; step < TILE_K / SUBGROUPS_K; step += UNROLL_K)
     [[unroll]] for (uint u = 0; u < UNROLL_K; u += MATRIX_K) {
       MatrixA fragments[FRAGMENTS_M];
       [[unroll]] for (uint i = 0; i < FRAGMENTS_M; ++i)
-        fragments[i] = fragment_a(stage, subgroup_row + i * MATRIX_M, tile_step(step, u));
+        fragments[i] = fragment_a(stage, subgroup_row + i * MATRIX_M, tile_step(step + u));
       [[unroll]] for (uint j = 0; j < FRAGMENTS_N; ++j) {
-        const MatrixB fragment = fragment_b(stage, tile_step(step, u), subgroup_column + j * MATRIX_N);
+        const MatrixB fragment = fragment_b(stage, tile_step(step + u), subgroup_column + j * MATRIX_N);
         [[unroll]] for (uint i = 0; i < FRAGMENTS_M; ++i)
           sums[i][j] = coopMatMulAdd(fragments[i], fragment, sums[i][j]);
       }

@@ -38,8 +38,8 @@ uint tensor_ld(uint ld, uint vector) { return ld; }
 #extension GL_EXT_spirv_intrinsics : enable
 #extension GL_KHR_memory_scope_semantics : enable
 
-// GL_KHR_cooperative_matrix as SPIR-V intrinsics. The numbers of a type are converted, since the
-// compiler would pass literals as such, where ids are required.
+// The numbers of a type are converted, since the compiler would pass literals as such, where ids are
+// required.
 #define UNITS extensions = ["SPV_KHR_cooperative_matrix"], capabilities = [6022, 9]
 #define coopmat(tag, scope, rows, columns, use) \
   spirv_type(UNITS, id = 4456, tag, uint(scope), uint(rows), uint(columns), use)
