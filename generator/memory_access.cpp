@@ -29,7 +29,7 @@ std::vector<std::int64_t> units_of(SubgroupBytes accessed, std::int64_t unit_byt
     for (std::int64_t unit = first / unit_bytes; unit <= (first + count - 1) / unit_bytes; ++unit)
       units.push_back(unit);
   std::ranges::sort(units);
-  units.erase(std::ranges::unique(units).begin(), units.end());
+  units.erase(std::unique(units.begin(), units.end()), units.end());
   return units;
 }
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <functional>
 #include <numeric>
 #include <span>
 #include <string>
@@ -120,7 +121,8 @@ std::optional<std::string> skip_reason(const Variant& v, const DeviceProfile& de
     return std::array{a.stores.taken, b.stores.taken, a.loads.taken, b.loads.taken};
   };
   const auto padded = wavefronts(v), with_less = wavefronts(less);
-  const bool none_more = std::ranges::equal(with_less, padded, std::ranges::less_equal());
+  const bool none_more =
+      std::equal(with_less.begin(), with_less.end(), padded.begin(), std::less_equal());
   if (!none_more || with_less == padded) return {};
   const auto sum = [](const auto& all) { return std::accumulate(all.begin(), all.end(), 0); };
   return fmt::format(

@@ -81,8 +81,8 @@ const char* const kOtherPaths[] = {
     "stage=stored stages=2 subgroups_k=2",
     "subgroups_k=4 prefetch=ahead",
     "subgroups_k=2 split_k=3",
-    "subgroups_k=2 load_path_a=direct load_path_b=direct packed_a=yes packed_b=yes stage=none "
-    "shared_pad=0",
+    ("subgroups_k=2 load_path_a=direct load_path_b=direct packed_a=yes packed_b=yes stage=none "
+     "shared_pad=0"),
 };
 
 /// Tiles in the order in which operands are stored, for 16-bit operands.
