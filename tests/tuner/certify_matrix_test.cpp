@@ -108,7 +108,7 @@ TEST_F(CertifyMatrixTest, EveryShapePassesInEveryVariant) {
     for (const char* way : kStoredPaths)
       if (bytes_of(shape.operand) == 2) variants.push_back(kernel(shape, way));
     // Each shape begins with another pair of a type and a transpose.
-    expect_right(variants, types_of(shape), kBoth, 5, i);
+    expect_right(variants, types_of(shape), kBoth, 7, i);
   }
 }
 
@@ -121,7 +121,7 @@ TEST_F(CertifyMatrixTest, TilesFetchedAheadAndPermutedAreRight) {
       if (Variant v = kernel(shape, way); v.stage != Stage::kStored || bytes_of(shape.operand) == 2)
         variants.push_back(v);
     // Each operand begins with another pair of a type and a transpose.
-    expect_right(variants, types_of(shape), kBoth, 5, tried.size());
+    expect_right(variants, types_of(shape), kBoth, 7, tried.size());
   }
 }
 
