@@ -184,9 +184,9 @@ CLI::Validator positive_number() {
           ""};
 }
 
-CLI::Validator not_empty() {
-  return {[](const std::string& text) {
-            return text.empty() ? std::string("the value is empty") : std::string();
+CLI::Validator not_empty(std::string_view what) {
+  return {[what](const std::string& text) {
+            return text.empty() ? fmt::format("the {} is empty", what) : std::string();
           },
           ""};
 }
@@ -203,11 +203,7 @@ CLI::Option* add_file(CLI::App& command, const std::string& name, std::string& f
                       const std::string& description) {
   return command.add_option(name, file, description)
       ->type_name("FILE")
-      ->check(CLI::Validator(
-          [](const std::string& text) {
-            return text.empty() ? std::string("the name of a file is empty") : std::string();
-          },
-          ""));
+      ->check(not_empty("name of a file"));
 }
 
 }  // namespace rooftile

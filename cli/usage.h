@@ -4,6 +4,7 @@
 #include <CLI/CLI.hpp>
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace rooftile {
@@ -16,7 +17,8 @@ CLI::Validator whole_number(std::int64_t lowest, std::int64_t highest);
 /// Anything but infinity and NaN.
 CLI::Validator finite_number();
 CLI::Validator positive_number();
-CLI::Validator not_empty();
+/// `what` is a literal that the message names: "the value is empty".
+CLI::Validator not_empty(std::string_view what = "value");
 CLI::Validator one_of(const std::vector<std::string>& names);
 
 /// An option or argument whose value is the name of a file, and not empty.
