@@ -235,7 +235,7 @@ void Contest::Impl::add_device(const std::string& name, const Problem& p, const 
 
 // Has a measurer of its own, so that the other types' operands stay allocated between the turns.
 void Contest::Impl::add_other_types(const Problem& p, std::vector<Competitor>& all) const {
-  const auto ranked = tuned->ranked(p);
+  const auto ranked = tuned->chooser()->ranked(p);
   const std::string contestant = "tuned_kernel_" + to_string(p.types);
   if (ranked.empty())
     fail(ErrorCode::kDatabase, "no kernel for {} is tuned; run `rooftile tune`", to_string(p));
@@ -287,7 +287,7 @@ std::vector<Competitor> Contest::Impl::contestants(const Problem& p) {
   all.push_back(whole_call("auto", p, [this](const GemmCall& call) { context.gemm(call); }));
   all.back().detail = name(context.explain({.problem = p}).decision.tier);
 
-  const auto ranked = tuned->ranked(p);
+  const auto ranked = tuned->chooser()->ranked(p);
   if (!ranked.empty()) {
     all.push_back(kernel("tuned_kernel", p, ranked.front().candidate->variant));
     all.push_back(whole_call("tuned", p, [this](const GemmCall& call) {

@@ -82,6 +82,9 @@ inline std::int64_t column_elements(const Problem& p, std::int64_t expert_column
 EpilogueValues epilogue_values(const Epilogue& epilogue, const EpilogueOperands& operands,
                                std::int64_t i, std::int64_t row, std::int64_t column);
 
+/// Whether a call reads A and B at all.
+inline bool reads_operands(const Problem& p) { return p.k > 0 && p.alpha != 0.0f; }
+
 struct PackedOperand;
 
 /// One GEMM, or a batch, on operands in host memory, row-major. Sizes, strides, alpha and beta are

@@ -64,8 +64,6 @@ struct PackedOperand {
 /// of its own for each product of a batch.
 void check_packed(const PackedOperand& packed, const GemmCall& call, Layout layout);
 
-/// Whether the call reads its operands at all: alpha and k are not 0.
-inline bool reads_operands(const Problem& p) { return p.k > 0 && p.alpha != 0.0f; }
 /// Whether the call has the operand besides the packed one, or needs none.
 bool has_operand(const GemmCall& call, Operand operand);
 

@@ -29,7 +29,8 @@ Call Context::Impl::question_grouped(const Problem& p, const Residencies& where,
   ask_device(call);
   if (device == nullptr) return call;
   std::vector<RankedChoice> kernels;
-  if (device->has_class(p)) kernels = device->ranked_for_resident(staged_problem(p));
+  if (device->chooser()->ranking().has_class(p))
+    kernels = device->chooser()->choose_on_device(staged_problem(p)).kernels;
   if (!kernels.empty()) {
     call.kernel_ns = kernels.front().expected_ns;
     // No single product of the class need be tuned, and no pass over C is needed.

@@ -144,7 +144,7 @@ bool Context::Impl::ask_for_parts(Call& question) const {
     question.slices += 1;
     question.slice_transfers =
         question.slice_transfers +
-        transfers(device->route(part.problem).problem, places, data.calibration.device);
+        transfers(device->chooser()->choose(part.problem).problem, places, data.calibration.device);
   }
   return !parts.empty();
 }
@@ -172,11 +172,12 @@ DeviceTier::InTurn Context::Impl::slices_in_turn(const std::vector<GemmCall>& pa
 
 std::vector<RankedChoice> Context::Impl::ranked(const Problem& p, const Residencies& where) const {
   if (device == nullptr) return {};
-  if (is_grouped(p)) return device->ranked_for_resident(staged_problem(p));
+  if (is_grouped(p)) return device->chooser()->choose_on_device(staged_problem(p)).kernels;
   if (const std::optional<Operand> packed = packed_operand(where))
-    return device->ranked_prepacked(p, *packed,
-                                    all_resident(where) ? StagedCopies::kNo : StagedCopies::kYes);
-  return all_resident(where) ? device->ranked_for_resident(p) : device->ranked(p);
+    return device->chooser()->ranked_prepacked(
+        p, *packed, all_resident(where) ? StagedCopies::kNo : StagedCopies::kYes);
+  return all_resident(where) ? device->chooser()->choose_on_device(p).kernels
+                             : device->chooser()->ranked(p);
 }
 
 std::string Context::Impl::best_kernel(const Problem& p, const Residencies& where) const {
@@ -302,8 +303,8 @@ Context::Context(const ContextOptions& options) : impl_(std::make_unique<Impl>()
 
 Context::~Context() {
   // Device-resident data may outlive the context, and so may the kernels for them.
-  if (impl_->device != nullptr && impl_->device->on_demand() != nullptr)
-    impl_->device->on_demand()->when_changed({});
+  if (impl_->device != nullptr && impl_->device->chooser()->on_demand() != nullptr)
+    impl_->device->chooser()->on_demand()->when_changed({});
 }
 
 Explanation Context::explain(const GemmCall& call, const Residencies& given) const {
@@ -324,7 +325,8 @@ Explanation Context::explain(const GemmCall& call, const Residencies& given) con
       .measured_host_ns = measured_ns(impl_->data.calibration.host, p),
       .measured_host1_ns = measured_ns(impl_->data.calibration.host1, p)};
   if (packed && impl_->device != nullptr)
-    if (const std::vector<RankedChoice> kernels = impl_->device->ranked(call); !kernels.empty())
+    if (const std::vector<RankedChoice> kernels = impl_->device->chooser()->ranked(call);
+        !kernels.empty())
       explanation.kernel = short_name(kernels.front().candidate->variant);
   explanation.forced = choice != TierChoice::kAuto;
   if (explanation.forced) explanation.decision.tier = tier_of(choice);
@@ -336,14 +338,18 @@ Explanation Context::explain(const GemmCall& call, const Residencies& given) con
         explanation.decision.tier != tier || (!explanation.forced && needs_float64(guard));
   }
   if (is_grouped(p)) {  // Such a call waits for its kernel, and is not split.
-    if (impl_->device != nullptr) explanation.measured_kernel_ns = impl_->device->measured_ns(p);
+    if (impl_->device != nullptr)
+      explanation.measured_kernel_ns =
+          impl_->device->chooser()->ranking().measured_ns(kernel_problem(p));
     return explanation;
   }
   if (explanation.decision.tier == Tier::kDevice && !all_resident(where) && !packed_operand(where))
     explanation.quick_kernel =
         impl_->quick_kernel(p, explanation.forced ? std::numeric_limits<double>::infinity()
                                                   : device_margin_ns(explanation.decision));
-  if (impl_->device != nullptr) explanation.measured_kernel_ns = impl_->device->measured_ns(p);
+  if (impl_->device != nullptr)
+    explanation.measured_kernel_ns =
+        impl_->device->chooser()->ranking().measured_ns(kernel_problem(p));
   explanation.split = impl_->explain_split(call, guard, where);
   if (explanation.split.wins) explanation.decision.tier = Tier::kSplit;
   return explanation;

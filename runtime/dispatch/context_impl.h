@@ -229,7 +229,7 @@ struct Context::Impl {
   /// What is to be said of a problem that no means computes: whether a kernel may still be
   /// certified for it.
   std::string why_not_certified(const Problem& p) const;
-  DeviceTier::Route route_of(const Problem& p, const Residencies& where) const;
+  KernelChoice route_of(const Problem& p, const Residencies& where) const;
   /// On-demand kernels of the device. Null in a deterministic context, whose results must not
   /// depend on what has been certified meanwhile.
   std::shared_ptr<OnDemandKernels> kernels_on_demand(const DeviceProfile& profile);

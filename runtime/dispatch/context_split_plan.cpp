@@ -99,7 +99,7 @@ Decision Context::Impl::decide_on(const DeviceTier& on, const DispatchModel& mod
                                   std::optional<double> kernel_ns) const {
   Call call = question(p, {}, guard);
   call.kernel_ns = kernel_ns;
-  const DeviceTier::Route route = on.route(p);
+  const KernelChoice route = on.chooser()->choose(p);
   DeviceTier::Refusal refusal = on.veto(p);
   if (refusal.name == Veto::kNone && route.means == Means::kNone)
     refusal = {Veto::kNoKernel, "no kernel is tuned for it"};

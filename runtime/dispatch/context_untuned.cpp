@@ -1,5 +1,5 @@
 // Calls of classes (types, transposes, epilogue) that were not tuned: by which means the device
-// computes them (DeviceTier::route), and what they cost; and the counts of untuned problems.
+// computes them (KernelChooser), and what they cost; and the counts of untuned problems.
 #include <fmt/format.h>
 
 #include "generator/signature.h"
@@ -54,7 +54,7 @@ std::string_view Context::Impl::forced_device(const Problem& p, Veto veto) const
     case Veto::kHostNotCalibrated:
       return "runs";
     case Veto::kNoKernel:
-      return device->may_certify(p) ? "certifies_first" : "fails";
+      return device->chooser()->may_certify(p) ? "certifies_first" : "fails";
     case Veto::kNotTuned:
     case Veto::kDoesNotFit:
     case Veto::kDeviceGone:
@@ -65,21 +65,21 @@ std::string_view Context::Impl::forced_device(const Problem& p, Veto veto) const
   return "fails";
 }
 
-DeviceTier::Route Context::Impl::route_of(const Problem& p, const Residencies& where) const {
+KernelChoice Context::Impl::route_of(const Problem& p, const Residencies& where) const {
   if (device == nullptr) return {};
-  if (is_grouped(p)) return device->resident_route(staged_problem(p));
-  if (all_resident(where)) return device->resident_route(p);
-  DeviceTier::Route route = device->route(p);
+  if (is_grouped(p)) return device->chooser()->choose_on_device(staged_problem(p));
+  if (all_resident(where)) return device->chooser()->choose_on_device(p);
+  KernelChoice choice = device->chooser()->choose(p);
   // The host's pass is for operands in its memory.
-  if (route.means == Means::kHostPass && any_on_device(where)) return {.problem = p};
+  if (choice.means == Means::kHostPass && any_on_device(where)) return {.problem = p};
   // Operands are packed for kernels that the tuner measured.
-  if (route.means != Means::kTuned && packed_operand(where)) return {.problem = p};
-  return route;
+  if (choice.means != Means::kTuned && packed_operand(where)) return {.problem = p};
+  return choice;
 }
 
 void Context::Impl::ask_means(Call& question) const {
   const Problem& p = question.problem;
-  const DeviceTier::Route route = route_of(p, {.a = question.a, .b = question.b, .c = question.c});
+  const KernelChoice route = route_of(p, {.a = question.a, .b = question.b, .c = question.c});
   if (route.means == Means::kNone) {
     question.device_veto =
         fmt::format("no kernel for {} is tuned on {}{}", to_string(signature_of(p)),
@@ -92,11 +92,13 @@ void Context::Impl::ask_means(Call& question) const {
 }
 
 std::string Context::Impl::why_not_certified(const Problem& p) const {
-  if (const std::string why = device->why_no_kernel(p); !why.empty() && !device->may_certify(p))
+  if (const std::string why = device->chooser()->why_no_kernel(p);
+      !why.empty() && !device->chooser()->may_certify(p))
     return ": " + why;
-  if (device->on_demand() == nullptr) return ", and a deterministic context certifies none";
-  return device->may_certify(p) ? "; calls that would gain by one have it certified"
-                                : ", and none could be certified";
+  if (device->chooser()->on_demand() == nullptr)
+    return ", and a deterministic context certifies none";
+  return device->chooser()->may_certify(p) ? "; calls that would gain by one have it certified"
+                                           : ", and none could be certified";
 }
 
 void Context::write_counts() noexcept {
@@ -110,21 +112,23 @@ void Context::stop_counting() {
 }
 
 void Context::wait_for_certificates() const {
-  if (impl_->device != nullptr && impl_->device->on_demand() != nullptr)
-    impl_->device->on_demand()->wait();
+  if (impl_->device != nullptr && impl_->device->chooser()->on_demand() != nullptr)
+    impl_->device->chooser()->on_demand()->wait();
   if (const auto resident = impl_->resident->opened()) resident->kernels().wait_for_certificates();
 }
 
 void Context::Impl::request_kernel(const Problem& p, const Choice& choice) const {
   // A call that goes to the device requests one itself.
-  if (device == nullptr || device->on_demand() == nullptr || choice.tier == Tier::kDevice) return;
-  const Means means = device->route(p).means;
+  if (device == nullptr || device->chooser()->on_demand() == nullptr ||
+      choice.tier == Tier::kDevice)
+    return;
+  const Means means = device->chooser()->choose(p).means;
   if (means != Means::kNone && means != Means::kHostPass) return;
   if (device->veto(p).name != Veto::kNone) return;  // the device is gone, or the parent's
   Call with_kernel = question(p, {}, {});
   with_kernel.max_binding_bytes =
       static_cast<double>(device->profile().limits.max_storage_buffer_range_bytes);
-  if (choose(with_kernel, data.model).tier == Tier::kDevice) device->request_kernel(p);
+  if (choose(with_kernel, data.model).tier == Tier::kDevice) device->chooser()->request_kernel(p);
 }
 
 }  // namespace rooftile

@@ -49,7 +49,7 @@ std::string Context::Impl::cannot_use(const PackedOperand& packed, const GemmCal
     return std::move(refusal.reason);
   if (packed.device != device->device())
     return "it was packed for calls on buffers of the program's own device";
-  const std::vector<RankedChoice> kernels = device->ranked(call);
+  const std::vector<RankedChoice> kernels = device->chooser()->ranked(call);
   if (kernels.empty())
     return fmt::format("no certified kernel of {} reads it for {}; pack it again for such calls",
                        device->profile().name, to_string(call.problem));
@@ -65,7 +65,7 @@ Decision Context::Impl::decide(const GemmCall& call, const Guard& guard) const {
   Call asked = question(call.problem, residencies_of(call), guard);
   ask_device(asked);
   if (device != nullptr)
-    if (const std::vector<RankedChoice> kernels = device->ranked(call); !kernels.empty())
+    if (const std::vector<RankedChoice> kernels = device->chooser()->ranked(call); !kernels.empty())
       asked.kernel_ns = kernels.front().expected_ns;
   return rooftile::decide(asked, data.model);
 }
@@ -78,8 +78,9 @@ CachedDecision Context::Impl::decide_packed(const GemmCall& call) const {
   constexpr double kAnyMargin = std::numeric_limits<double>::infinity();
   const Decision decision = decide(call, {});
   if (log != nullptr)
-    log->say(call.problem, decision, short_name(device->ranked(call).front().candidate->variant),
-             "", about_packed(call));
+    log->say(call.problem, decision,
+             short_name(device->chooser()->ranked(call).front().candidate->variant), "",
+             about_packed(call));
   return {.tier = decision.tier,
           .host = best_host(decision),
           .device_margin_ns = device_margin_ns(decision),
@@ -176,7 +177,7 @@ std::shared_ptr<Resident> Context::Impl::packing_resident() {
   // Calls on host memory do not run on the program's device.
   const std::lock_guard lock(packing_mutex);
   if (packing == nullptr)
-    packing = std::make_shared<Resident>(device->device(), std::nullopt, KernelHashes{},
+    packing = std::make_shared<Resident>(device->device(), nullptr, KernelHashes{},
                                          device->kernel_cache(),
                                          std::function<std::shared_ptr<Device>()>());
   return packing;
@@ -191,13 +192,13 @@ std::shared_ptr<const PackedOperand> Context::pack(const PackRequest& request) {
   if (is_empty || device == nullptr) return packed;
   std::vector<Problem> problems;
   for (const Problem& p : expected_problems(request))
-    if (device->fits(p)) problems.push_back(effective(p));
+    if (device->fits(p)) problems.push_back(kernel_problem(p));
   try {
-    const PackingPlan plan =
-        plan_packing(device->ranking(), device->profile().limits, problems, request.operand,
-                     [&](const CandidateRecord& candidate, const Signature& signature) {
-                       return device->kernel(candidate, signature);
-                     });
+    const PackingPlan plan = plan_packing(
+        device->chooser()->ranking(), device->profile().limits, problems, request.operand,
+        [&](const CandidateRecord& candidate, const Signature& signature) {
+          return device->kernel(candidate, signature);
+        });
     if (plan.panels.empty() && !plan.stored) return packed;
     const std::shared_ptr<Resident> resident = impl_->packing_resident();
     packed->forms = pack_forms(*resident, upload_operand(*resident, request.call, request.operand),

@@ -65,9 +65,12 @@ std::shared_ptr<Resident> ResidentSource::make(DeviceTier* tuned) const {
                             std::function<std::shared_ptr<Device>()> checking_device) {
     const DeviceProfile& profile = device->profile();
     return std::make_shared<Resident>(
-        device, tuned != nullptr ? tuned->ranking() : KernelRanking(profile.limits, {}, {}),
-        wrong_kernels(profile), kernels, std::move(checking_device),
-        tuned != nullptr ? tuned->on_demand() : kernels_on_demand(profile), precision_);
+        device,
+        tuned != nullptr ? tuned->chooser()
+                         : std::make_shared<const KernelChooser>(
+                               profile, DeviceRates(), KernelRanking(profile.limits, {}, {}),
+                               kernels_on_demand(profile), kernels),
+        wrong_kernels(profile), kernels, std::move(checking_device), precision_);
   };
   if (adopted_ != nullptr)
     // The library submits nothing to the program's device on its own initiative.

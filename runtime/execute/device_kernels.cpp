@@ -400,15 +400,6 @@ bool DeviceKernels::reject_after(const CandidateRecord& candidate, const Error& 
   return impl_->reject_after(candidate, error);
 }
 
-bool DeviceKernels::any_failed() const { return impl_->cache->any_failed(); }
-
-bool DeviceKernels::all_failed(std::span<const RankedChoice> choices) const {
-  if (impl_->forked()) return false;
-  return std::ranges::all_of(choices, [&](const RankedChoice& choice) {
-    return impl_->cache->has_failed(choice.candidate->hash);
-  });
-}
-
 void DeviceKernels::warn_gone() noexcept { impl_->warn(nullptr); }
 
 void DeviceKernels::warn(const Error& error) noexcept { impl_->warn(&error); }

@@ -92,9 +92,6 @@ class DeviceKernels {
   /// (KernelCache::reject_after). Returns false when no other kernel is worth trying.
   bool reject_after(const CandidateRecord& candidate, const Error& error);
 
-  bool any_failed() const;  ///< Takes no lock.
-  bool all_failed(std::span<const RankedChoice> choices) const;
-
   /// Report on stderr, once each, that the host computes instead of the device: because the device
   /// is gone, or because it had no memory. Silent in a forked child, which never has a device.
   void warn_gone() noexcept;

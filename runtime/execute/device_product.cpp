@@ -47,7 +47,7 @@ TransferPaths transfer_paths_of(const GemmCall& call, const SpotCheck* check,
       .c_is_checked = check != nullptr,
       .max_binding_bytes = static_cast<double>(profile.limits.max_storage_buffer_range_bytes)};
   TransferPaths transfer_paths = transfers(call.problem, places, rates).transfer_paths;
-  const bool reads = effective(call.problem).k > 0;
+  const bool reads = kernel_problem(call.problem).k > 0;
   if (call.a_array != nullptr || !reads) transfer_paths.a = TransferPath::kStaged;
   if (call.b_array != nullptr || !reads) transfer_paths.b = TransferPath::kStaged;
   if (call.c_array != nullptr) transfer_paths.c_in = transfer_paths.c_out = TransferPath::kStaged;
@@ -68,7 +68,7 @@ std::uint64_t span_bytes(std::int64_t elements, DataType type) {
 const PackedForm* form_for(const GemmCall& call, const Kernel& kernel) {
   if (call.packed == nullptr || !reads_operands(call.problem)) return nullptr;
   const PackedForm* const panels =
-      call.packed->panels_for(kernel.variant(), effective(call.problem));
+      call.packed->panels_for(kernel.variant(), kernel_problem(call.problem));
   return panels != nullptr ? panels : call.packed->stored();
 }
 
@@ -128,12 +128,6 @@ struct DeviceProduct::Impl {
   Submission submission;
 };
 
-Problem effective(const Problem& p) {
-  Problem staged = staged_problem(p);
-  if (p.alpha == 0.0f) staged.k = 0;
-  return staged;
-}
-
 BoundOperands bound_operands(const GemmCall& call, const DeviceProfile& profile,
                              const DeviceRates& rates) {
   const Problem& p = call.problem;
@@ -159,7 +153,7 @@ DeviceProduct::Impl::Impl(const DeviceLink& device_link, std::shared_ptr<const K
       kernel(std::move(of_kernel)),
       call(of_call),
       check(of_check),
-      staged(effective(call.problem)),
+      staged(kernel_problem(call.problem)),
       bytes(staged_bytes(staged)),
       timeout_ns(hang_ns(std::min(expected_ns, kStepNs))),
       form(form_for(call, *kernel)) {

@@ -14,10 +14,6 @@
 
 namespace rooftile {
 
-/// Returns the problem as kernels receive it: staged copies have padded rows, and k is 0 when alpha
-/// == 0, because A and B must not be read then.
-Problem effective(const Problem& p);
-
 /// Returns how this call will bind its operands, unless the driver refuses to import their memory.
 /// `profile` describes the device as it was opened, because the database does not record what it
 /// can import; `rates` are those of DeviceLink. No operand is read.

@@ -21,7 +21,7 @@ struct Footprint {
   std::uint64_t largest = 0, total = 0;
 };
 Footprint footprint(const Problem& p) {
-  const StagedBytes bytes = staged_bytes(effective(p));
+  const StagedBytes bytes = staged_bytes(kernel_problem(p));
   Footprint needed;
   for (const std::uint64_t operand : {bytes.a, bytes.b, bytes.c, bytes.scales, bytes.zero_points}) {
     needed.largest = std::max(needed.largest, operand);
@@ -43,32 +43,16 @@ bool may_read_result(const GemmCall& call, const GemmCall& before) {
 
 }  // namespace
 
-std::string_view name(Means means) {
-  switch (means) {
-    case Means::kNone:
-      break;
-    case Means::kTuned:
-      return "tuned";
-    case Means::kCertified:
-      return "certified";
-    case Means::kHostPass:
-      return "host_pass";
-    case Means::kDevicePass:
-      return "device_pass";
-  }
-  return "";
-}
-
 DeviceTier::DeviceTier(DeviceProfile profile, DeviceRates rates, KernelRanking ranking,
                        std::filesystem::path cache_folder,
                        std::shared_ptr<OnDemandKernels> on_demand, double host_gbps)
     : profile_(std::move(profile)),
       rates_(std::move(rates)),
-      ranking_(std::move(ranking)),
-      on_demand_(std::move(on_demand)),
-      host_gbps_(host_gbps),
       room_(profile_.device_memory_bytes / kShareOfMemory),
-      kernels_(profile_, std::move(cache_folder)) {}
+      kernels_(profile_, std::move(cache_folder)),
+      chooser_(std::make_shared<const KernelChooser>(profile_, rates_, std::move(ranking),
+                                                     std::move(on_demand), kernels_.cache(),
+                                                     host_gbps)) {}
 
 std::shared_ptr<const Kernel> DeviceTier::kernel(const CandidateRecord& candidate,
                                                  const Signature& signature) {
@@ -81,22 +65,22 @@ DeviceTier::Refusal DeviceTier::veto(const Problem& p) const {
     return {Veto::kDeviceGone, std::move(gone)};
   if (std::string large = does_not_fit(p); !large.empty())
     return {Veto::kDoesNotFit, std::move(large)};
-  if (kernels_.any_failed())
-    if (const auto kernels = ranked(p); !kernels.empty() && kernels_.all_failed(kernels))
+  if (kernels_.cache()->any_failed())
+    if (const auto kernels = chooser_->ranked(p); !kernels.empty() && all_failed(kernels))
       return {Veto::kNoKernel, fmt::format("every kernel of {} for it has failed: {}",
                                            profile_.name, kernels_.last_failure())};
   return {};
 }
 
 bool DeviceTier::fits(const Problem& p, int products) const {
-  const Footprint needed = footprint(route(p).problem);
+  const Footprint needed = footprint(chooser_->choose(p).problem);
   return needed.largest <= largest_buffer_bytes(profile_.limits) &&
          needed.total <= profile_.device_memory_bytes / static_cast<std::uint64_t>(products);
 }
 
 std::string DeviceTier::does_not_fit(const Problem& p) const {
   if (fits(p)) return {};
-  const Footprint needed = footprint(route(p).problem);
+  const Footprint needed = footprint(chooser_->choose(p).problem);
   const std::uint64_t most = largest_buffer_bytes(profile_.limits);
   if (needed.largest > most)
     return fmt::format("an operand of {} bytes exceeds the device's buffer limit of {}",
@@ -170,22 +154,22 @@ DeviceKernels::Bound DeviceTier::bound_like(const GemmCall& call) const {
 }
 
 DeviceTier::Chosen DeviceTier::choose(const GemmCall& call, Wait wait) {
-  const Route route = this->route(call.problem);
-  if (route.means == Means::kHostPass) return {};  // gemm() makes the pass.
+  const KernelChoice choice = chooser_->choose(call.problem);
+  if (choice.means == Means::kHostPass) return {};  // gemm() makes the pass.
   const Signature signature = signature_of(call.problem);
-  const std::vector<RankedChoice> kernels = ranked(route);
+  const std::vector<RankedChoice> kernels = chooser_->ranked(choice);
   const DeviceKernels::Bound bound = bound_like(call);
   if (wait == Wait::kNo && !kernels_.ready(kernels, signature, bound)) return {};
-  for (const RankedChoice& choice : kernels)
-    if (auto kernel = kernels_.kernel(*choice.candidate, signature, bound))
-      return {std::move(kernel), choice.expected_ns};
+  for (const RankedChoice& one : kernels)
+    if (auto kernel = kernels_.kernel(*one.candidate, signature, bound))
+      return {std::move(kernel), one.expected_ns};
   return {};
 }
 
 DeviceTier::PartKernel DeviceTier::part_kernel(const Problem& whole) const {
-  const Route route = this->route(whole);
-  if (route.means != Means::kTuned && route.means != Means::kCertified) return {};
-  const std::vector<RankedChoice> kernels = ranked(route);
+  const KernelChoice choice = chooser_->choose(whole);
+  if (choice.means != Means::kTuned && choice.means != Means::kCertified) return {};
+  const std::vector<RankedChoice> kernels = chooser_->ranked(choice);
   if (kernels.empty()) return {};
   return {.candidate = kernels.front().candidate, .whole_ns = kernels.front().expected_ns};
 }
@@ -193,29 +177,31 @@ DeviceTier::PartKernel DeviceTier::part_kernel(const Problem& whole) const {
 std::optional<double> DeviceTier::part_kernel_ns(const PartKernel& kernel, const Problem& whole,
                                                  const Problem& part) const {
   if (kernel.candidate == nullptr) return std::nullopt;
-  const Problem staged = effective(part);
+  const Problem staged = kernel_problem(part);
   const Variant& variant = kernel.candidate->variant;
   if (illegal_reason(variant, profile_.limits, staged, own_buffers(staged))) return std::nullopt;
   return rooftile::part_kernel_ns(kernel.whole_ns, whole, part, variant, rates_.compute_units);
 }
 
-std::vector<RankedChoice> DeviceTier::ranked(const Route& route, const Problem* part_of) const {
-  std::vector<RankedChoice> kernels = ranked(route);
+std::vector<RankedChoice> DeviceTier::ranked(const KernelChoice& choice,
+                                             const Problem* part_of) const {
+  std::vector<RankedChoice> kernels = chooser_->ranked(choice);
   if (part_of == nullptr) return kernels;
   const PartKernel kernel = part_kernel(*part_of);
-  const std::optional<double> ns = part_kernel_ns(kernel, *part_of, route.problem);
+  const std::optional<double> ns = part_kernel_ns(kernel, *part_of, choice.problem);
   if (!ns) return kernels;
-  std::erase_if(kernels, [&](const RankedChoice& choice) {
-    return choice.candidate->hash == kernel.candidate->hash;
+  std::erase_if(kernels, [&](const RankedChoice& one) {
+    return one.candidate->hash == kernel.candidate->hash;
   });
   kernels.insert(kernels.begin(), {kernel.candidate, *ns});
   return kernels;
 }
 
 bool DeviceTier::ready(const GemmCall& call, const Problem* part_of) {
-  const Route route = this->route(call.problem);
-  const std::vector<RankedChoice> kernels = ranked(route, part_of);
-  return !kernels.empty() && kernels_.ready(kernels, signature_of(route.problem), bound_like(call));
+  const KernelChoice choice = chooser_->choose(call.problem);
+  const std::vector<RankedChoice> kernels = ranked(choice, part_of);
+  return !kernels.empty() &&
+         kernels_.ready(kernels, signature_of(choice.problem), bound_like(call));
 }
 
 DeviceTier::InTurn DeviceTier::gemm_in_turn(std::span<const GemmCall> calls, WhileCompiling what) {
@@ -275,26 +261,27 @@ DeviceTier::InTurn DeviceTier::gemm_in_turn(std::span<const GemmCall> calls, Whi
 DeviceTier::Ran DeviceTier::gemm(const GemmCall& call, Wait wait, double margin_ns,
                                  const SpotCheck* check, const Problem* part_of) {
   const QuietFloats quiet;
-  if (call.packed != nullptr) return run_first(call, ranked(call), wait, margin_ns, check);
+  if (call.packed != nullptr)
+    return run_first(call, chooser_->ranked(call), wait, margin_ns, check);
   const Problem& p = call.problem;
-  Route route = this->route(p);
-  if (route.means == Means::kNone && on_demand_ != nullptr) {
-    request_kernel(p);
+  KernelChoice choice = chooser_->choose(p);
+  if (choice.means == Means::kNone && chooser_->on_demand() != nullptr) {
+    chooser_->request_kernel(p);
     if (wait == Wait::kNo) return {};
-    on_demand_->wait();
-    route = this->route(p);
+    chooser_->on_demand()->wait();
+    choice = chooser_->choose(p);
   }
-  if (route.means == Means::kHostPass)
-    return gemm_with_pass(call, route.problem.types, wait, margin_ns, check);
-  return run_first(call, ranked(route, part_of), wait, margin_ns, check);
+  if (choice.means == Means::kHostPass)
+    return gemm_with_pass(call, std::move(choice), wait, margin_ns, check);
+  return run_first(call, ranked(choice, part_of), wait, margin_ns, check);
 }
 
-DeviceTier::Ran DeviceTier::gemm_with_pass(const GemmCall& call, const Types& types, Wait wait,
+DeviceTier::Ran DeviceTier::gemm_with_pass(const GemmCall& call, KernelChoice choice, Wait wait,
                                            double margin_ns, const SpotCheck* check) try {
-  request_kernel(call.problem);
-  HostPass pass(call, types);
-  const Problem& product = pass.product().problem;
-  const Ran ran = run_first(pass.product(), ranked_before_pass(product), wait, margin_ns, check,
+  chooser_->request_kernel(call.problem);
+  HostPass pass(call, choice.problem.types);
+  choice.problem = pass.product().problem;  // With the strides of the call.
+  const Ran ran = run_first(pass.product(), chooser_->ranked(choice), wait, margin_ns, check,
                             [&] { pass.prepare(); });
   if (ran) pass.finish();
   return ran;
@@ -307,7 +294,7 @@ DeviceTier::Ran DeviceTier::run_first(const GemmCall& call, std::span<const Rank
                                       Wait wait, double margin_ns, const SpotCheck* check,
                                       const std::function<void()>& before_run) {
   if (kernels.empty()) {
-    const std::string refusal = why_no_kernel(call.problem);
+    const std::string refusal = chooser_->why_no_kernel(call.problem);
     fail(ErrorCode::kUnsupported, "no certified kernel of {} is legal for {}{}", profile_.name,
          to_string(call.problem),
          refusal.empty() ? "; run `rooftile tune` with this problem" : ": " + refusal);
@@ -357,10 +344,10 @@ DeviceTier::Ran DeviceTier::run_first(const GemmCall& call, std::span<const Rank
 }
 
 const Variant* DeviceTier::quick_kernel(const Problem& p, double margin_ns) const {
-  const Route route = this->route(p);
-  const std::vector<RankedChoice> kernels = ranked(route);
+  const KernelChoice choice = chooser_->choose(p);
+  const std::vector<RankedChoice> kernels = chooser_->ranked(choice);
   const std::vector<Progress> none(kernels.size(), Progress::kNone);
-  const auto quick = rooftile::quick_kernel(kernels, none, signature_of(route.problem), margin_ns);
+  const auto quick = rooftile::quick_kernel(kernels, none, signature_of(choice.problem), margin_ns);
   return quick ? &kernels[*quick].candidate->variant : nullptr;
 }
 

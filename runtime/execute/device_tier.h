@@ -20,84 +20,28 @@
 #include "runtime/execute/device_tier_state.h"
 #include "runtime/execute/staging_room.h"
 #include "runtime/kernel/staging.h"
-#include "runtime/tuned/kernel_ranking.h"
-#include "runtime/tuned/on_demand_kernels.h"
-#include "runtime/tuned/recent_rankings.h"
+#include "runtime/tuned/kernel_chooser.h"
 #include "runtime/verify/precision_guard.h"
 
 namespace rooftile {
-
-/// Whether kernels get staged copies of a call's matrices, in which every row starts at a whole
-/// vector.
-enum class StagedCopies : std::uint8_t { kNo, kYes };
-
-/// How a device computes a problem.
-enum class Means : std::uint8_t {
-  kNone,
-  kTuned,       // kernels that the tuner measured on the problem's class
-  kCertified,   // variants of another class's kernels, certified on demand
-  kHostPass,    // a tuned plain kernel, and a pass of the host over C
-  kDevicePass,  // the same with a pass of the device (runtime/tuned/device_pass.h)
-};
-std::string_view name(Means means);  // "", "tuned", "certified", "host_pass", "device_pass"
 
 /// Thread-safe. Calls copy their operands beside each other, and the device computes one at a time.
 /// The call that finds that a device hangs gives the device up. Other calls are told at once, even
 /// while that call still has to wait (DeviceProduct).
 class DeviceTier {
  public:
-  /// `profile` is the device as it was when it was tuned. `on_demand` provides kernels of untuned
-  /// classes; null: none. `host_gbps` is the bandwidth of host memory in GB/s, which predicts the
-  /// host's passes; 0: unknown. The constructor opens nothing.
+  /// The arguments are those of KernelChooser. The constructor opens nothing.
   DeviceTier(DeviceProfile profile, DeviceRates rates, KernelRanking ranking,
              std::filesystem::path cache_folder,
              std::shared_ptr<OnDemandKernels> on_demand = nullptr, double host_gbps = 0);
 
   const DeviceProfile& profile() const { return profile_; }
-  const KernelRanking& ranking() const { return ranking_; }
-  const std::shared_ptr<OnDemandKernels>& on_demand() const { return on_demand_; }
+  /// Which kernels compute a problem. Calls on device buffers share it.
+  const std::shared_ptr<const KernelChooser>& chooser() const { return chooser_; }
 
   /// Returns the device, and opens it if necessary. Throws kDevice when it is absent, changed or
   /// lost.
   std::shared_ptr<Device> device();
-
-  /// How the device computes the calls of a problem.
-  struct Route {
-    Means means = Means::kNone;
-    Problem problem = {};  // as the kernel gets it: with kHostPass the product before the pass
-    double pass_ns = 0;    ///< Predicted, of the host or the device.
-    /// With kHostPass, the operands of the pass: operands_of_pass().
-    std::string_view pass_over = {};
-    /// With kCertified and kDevicePass, best first. Their times include a pass of the device.
-    std::vector<RankedChoice> kernels = {};
-  };
-  /// Chooses tuned kernels if the problem's class has any. Otherwise it chooses certified kernels,
-  /// or a plain kernel and the host's pass, whichever is available and predicted to be faster. The
-  /// result depends on the database and on what has been certified since.
-  Route route(const Problem& p) const;
-  /// The same for operands that lie on the device, each at the start of a buffer: certified
-  /// kernels, or a plain kernel and the device's pass. kNone: the fallback computes them.
-  Route resident_route(const Problem& p) const;
-  /// Whether request_kernel() could still lead to a certified kernel for this problem.
-  bool may_certify(const Problem& p) const;
-  /// Begins to certify a kernel for a problem whose class was not tuned (OnDemandKernels).
-  void request_kernel(const Problem& p) const;
-
-  /// Kernels that are legal for the route's staged problem, best first (KernelRanking,
-  /// OnDemandKernels).
-  std::vector<RankedChoice> ranked(const Route& route) const;
-  std::vector<RankedChoice> ranked(const Problem& p) const { return ranked(route(p)); }
-  /// Same as above for a call, which may have a packed operand.
-  std::vector<RankedChoice> ranked(const GemmCall& call) const;
-  /// Same as above where this operand would be packed for each kernel, and the others are staged or
-  /// reside on the device.
-  std::vector<RankedChoice> ranked_prepacked(const Problem& p, Operand operand,
-                                             StagedCopies others) const;
-  /// Same as above for operands that reside on the device, each at the start of a buffer.
-  std::vector<RankedChoice> ranked_for_resident(const Problem& p) const;
-  bool has_class(const Problem& p) const { return ranking_.has_class(p); }
-  /// Time, packing included, that the tuner measured on exactly these sizes, if it did.
-  std::optional<double> measured_ns(const Problem& p) const;
 
   /// Why this problem cannot run on the device at all, or an empty reason.
   struct Refusal {
@@ -105,13 +49,9 @@ class DeviceTier {
     std::string reason = {};
   };
   Refusal veto(const Problem& p) const;
-  /// The rule that forbids the kernels of the problem's class, or the fallback where it has none;
-  /// "" where none does.
-  std::string why_no_kernel(const Problem& p) const;
-
   /// Whether all of these kernels have failed, so that none of them is used any more.
   bool all_failed(std::span<const RankedChoice> kernels) const {
-    return kernels_.any_failed() && kernels_.all_failed(kernels);
+    return rooftile::all_failed(*kernels_.cache(), kernels);
   }
 
   /// Whether the device's memory and buffers hold the operands of `products` calls at a time.
@@ -207,22 +147,9 @@ class DeviceTier {
   void warn(const Error& error) noexcept { kernels_.warn(error); }
 
  private:
-  /// Whether the class of a staged problem is tuned and has a kernel that is legal for its sizes.
-  bool is_tuned(const Problem& staged) const;
-  bool is_long(const Problem& p) const;
-  /// The plain problem whose sum may be divided where this one's is too long for the driver's loops
-  /// (may_divide_k); a pass of the host makes C of it. Nothing where p is that problem, or short.
-  std::optional<Problem> dividable(const Problem& p) const;
-  /// Kernels of the product before a pass of the host: tuned ones, else certified ones.
-  std::vector<RankedChoice> ranked_before_pass(const Problem& plain) const;
   /// The kernels of a part: the whole's first, where it is legal.
-  std::vector<RankedChoice> ranked(const Route& route, const Problem* part_of) const;
-  std::vector<RankedChoice> recently_ranked(const Problem& staged) const;
-  /// Certified kernels of an untuned class; empty when each has failed.
-  std::vector<RankedChoice> certified(const Problem& p) const;
-  /// Predicted time of the transfers and of the first of these kernels.
-  double predicted_ns(const Problem& p, std::span<const RankedChoice> kernels) const;
-  Ran gemm_with_pass(const GemmCall& call, const Types& types, Wait wait, double margin_ns,
+  std::vector<RankedChoice> ranked(const KernelChoice& choice, const Problem* part_of) const;
+  Ran gemm_with_pass(const GemmCall& call, KernelChoice choice, Wait wait, double margin_ns,
                      const SpotCheck* check);
   /// Runs the call with the first of these kernels that works. before_run is called at least once
   /// before the kernel runs.
@@ -245,10 +172,6 @@ class DeviceTier {
 
   const DeviceProfile profile_;
   const DeviceRates rates_;
-  const KernelRanking ranking_;
-  mutable RecentRankings rankings_{ranking_};
-  const std::shared_ptr<OnDemandKernels> on_demand_;  ///< Null: no on-demand kernels.
-  const double host_gbps_;
 
   StagingRoom room_;
   std::mutex running_;      ///< Held while the device computes a call or one slice of it.
@@ -257,6 +180,7 @@ class DeviceTier {
   std::atomic<const BufferPool*> made_pool_ = nullptr;  ///< Readable without making_pool_.
   std::atomic<std::uint64_t> imports_ = 0;
   DeviceKernels kernels_;
+  const std::shared_ptr<const KernelChooser> chooser_;
 };
 
 }  // namespace rooftile

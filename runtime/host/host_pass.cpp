@@ -1,9 +1,8 @@
 #include "runtime/host/host_pass.h"
 
 #include <algorithm>
-#include <array>
-#include <cstring>
 
+#include "runtime/call/pass_over_c.h"
 #include "runtime/host/host_epilogue.h"
 #include "runtime/host/host_operands.h"
 #include "runtime/host/host_result.h"
@@ -11,70 +10,22 @@
 namespace rooftile {
 namespace {
 
-/// Whether the product reads A and B.
-bool reads_operands(const Problem& p) { return p.k > 0 && p.alpha != 0.0f; }
-
 /// Products of the batch with an operand of their own.
 std::int64_t matrices(const Problem& p, std::int64_t stride, const void* const* array) {
   return array == nullptr && stride == 0 ? 1 : p.batch;
 }
 
-bool widens_a(const Problem& p, const Types& types) { return p.types.a != types.a; }
-bool widens_b(const Problem& p, const Types& types) {
-  return widens_a(p, types) || quantized(p.types) != quantized(types);
-}
-
 }  // namespace
-
-std::optional<Types> types_before_pass(const Problem& p,
-                                       const std::function<bool(const Problem&)>& is_tuned) {
-  Types same_operands = p.types;
-  same_operands.c = sum_type({.a = p.types.a});
-  same_operands.f16_sums = false;
-  if (is_tuned(problem_before_pass(p, same_operands))) return same_operands;
-  // Sums of 8-bit integers are exact, and in float32 they are not. An int32 C has no epilogue.
-  if (!is_8_bit(p.types.a) && is_tuned(problem_before_pass(p, {}))) return Types{};
-  return std::nullopt;
-}
-
-Problem problem_before_pass(const Problem& p, const Types& types) {
-  Problem plain = packed_problem(p.m, p.n, p.k, p.trans_a, p.trans_b, p.batch, types);
-  // The kernels' integer sums are scaled by the host.
-  plain.alpha = types.c == DataType::kI32 && p.alpha != 0.0f ? 1.0f : p.alpha;
-  return plain;
-}
-
-std::string_view operands_of_pass(const Problem& p, const Types& types) {
-  if (!reads_operands(p) || !widens_b(p, types)) return "c";
-  return widens_a(p, types) ? "a, b and c" : "b and c";
-}
-
-double host_pass_bytes(const Problem& p, const Types& types) {
-  const auto both = [](std::int64_t elements, double bytes_each) {
-    return static_cast<double>(elements) * (bytes_each + sizeof(float));
-  };
-  const auto bytes_each = [](DataType type) { return static_cast<double>(bytes_of(type)); };
-  const std::int64_t elements_c = p.m * p.n * p.batch;
-  double bytes = 0;
-  if (reads_operands(p) && widens_a(p, types))
-    bytes += both(p.m * p.k * (p.stride_a == 0 ? 1 : p.batch), bytes_each(p.types.a));
-  if (reads_operands(p) && widens_b(p, types))
-    bytes += both(p.n * p.k * (p.stride_b == 0 ? 1 : p.batch), bytes_per_element_b(p.types));
-  bytes += both(elements_c, bytes_each(p.types.c));  // sums are read, and C is written
-  if (p.beta != 0.0f) bytes += static_cast<double>(elements_c * bytes_of(p.types.c));
-  if (p.epilogue.residual) bytes += static_cast<double>(elements_c) * sizeof(float);
-  return bytes;
-}
 
 HostPass::HostPass(const GemmCall& call, const Types& types) : call_(call), product_(call) {
   const Problem& p = call.problem;
   Problem& plain = product_.problem;
-  plain = problem_before_pass(p, types);
+  plain = problem_before_host_pass(p, types);
   plain.lda = p.lda, plain.stride_a = p.stride_a;
   plain.ldb = p.ldb, plain.stride_b = p.stride_b;
   product_.epilogue = {};
-  if (widens_a(p, types)) place_a();
-  if (widens_b(p, types)) place_b();
+  if (types.a != p.types.a) place_a();
+  if (types.a != p.types.a || quantized(types) != quantized(p.types)) place_b();
   place_sums();
 }
 

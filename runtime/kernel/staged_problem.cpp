@@ -37,4 +37,10 @@ Problem staged_problem(const Problem& p) {
   return staged;
 }
 
+Problem kernel_problem(const Problem& p) {
+  Problem staged = staged_problem(p);
+  if (p.alpha == 0.0f) staged.k = 0;
+  return staged;
+}
+
 }  // namespace rooftile

@@ -73,6 +73,8 @@ class PooledBuffer {
 std::int64_t staged_ld(std::int64_t columns, DataType type = DataType::kF32);
 /// Same problem over staged copies of its operands.
 Problem staged_problem(const Problem& p);
+/// The same as a kernel gets it: k is 0 where alpha is, because A and B must not be read then.
+Problem kernel_problem(const Problem& p);
 /// Bytes of the staged matrices of a batch, the last rows' padding included; at least 16 each. p is
 /// the result of staged_problem().
 struct StagedBytes {

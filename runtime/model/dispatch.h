@@ -61,9 +61,9 @@ struct Call {
   double slices = 0;
   Transfers slice_transfers = {};
   // A product that a plain kernel computes in the problem's place, before a pass of the host over C
-  // (runtime/host/host_pass.h); nothing: the kernel does all, or the device makes the pass.
+  // (runtime/call/pass_over_c.h); nothing: the kernel does all, or the device makes the pass.
   std::optional<Problem> before_pass = {};
-  double pass_ns = 0;  // of the host, or of the device where C lies (runtime/tuned/device_pass.h)
+  double pass_ns = 0;  // of the host, or of the device where C lies (runtime/call/pass_over_c.h)
   std::string_view pass_over = {};  // operands of the host's pass, as Decision::pass_over
   // Of the kernel that computes operands that lie on the device, where they lie; nothing: it is
   // chosen for staged copies, and predicted by the model.

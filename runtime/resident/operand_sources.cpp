@@ -2,7 +2,6 @@
 
 #include "core/error.h"
 #include "runtime/resident/device_memory.h"
-#include "runtime/tuned/device_pass.h"
 
 namespace rooftile {
 namespace {
@@ -62,22 +61,6 @@ BoundCall OperandSources::bound_for(const Variant& v) const {
   bound.panels = &form->values->buffer;
   bound.packed = packed_->shape.operand;
   return bound;
-}
-
-std::vector<RankedChoice> OperandSources::ranked_before_pass(const KernelRanking& ranking,
-                                                             const DeviceLimits& limits) const {
-  const Problem& p = stored_.problem;
-  if (packed_ == nullptr) return ranked_before_device_pass(ranking, p, stored_.placement, limits);
-  const PrepackedOperand operand = prepacked(*packed_, problem_before_device_pass(p),
-                                             has_stored_ ? IsStored::kYes : IsStored::kNo);
-  return ranked_before_device_pass(ranking, p, stored_.placement, limits, &operand);
-}
-
-std::vector<RankedChoice> OperandSources::ranked(RecentRankings& rankings,
-                                                 const DeviceLimits& limits) const {
-  if (packed_ == nullptr) return rankings.ranked(stored_.problem, stored_.placement, limits);
-  return rankings.ranked(stored_.problem, stored_.placement, limits, *packed_,
-                         has_stored_ ? IsStored::kYes : IsStored::kNo);
 }
 
 }  // namespace rooftile

@@ -1,12 +1,9 @@
 // Where the kernels of a call on device buffers find A and B, of which one may be packed.
 #pragma once
 
-#include <optional>
-#include <vector>
-
 #include "runtime/call/packed_operand.h"
 #include "runtime/resident/resident_product.h"
-#include "runtime/tuned/recent_rankings.h"
+#include "runtime/tuned/kernel_chooser.h"
 
 namespace rooftile {
 
@@ -28,12 +25,13 @@ class OperandSources {
   /// The same for a certain kernel: with panels, where they are there and it reads them.
   BoundCall bound_for(const Variant& v) const;
 
-  /// Kernels that can run the call, best first.
-  std::vector<RankedChoice> ranked(RecentRankings& rankings, const DeviceLimits& limits) const;
-  /// The same for plain kernels with a pass of the device over C behind them
-  /// (runtime/tuned/device_pass.h).
-  std::vector<RankedChoice> ranked_before_pass(const KernelRanking& ranking,
-                                               const DeviceLimits& limits) const;
+  /// Where they lie, for the choice of kernels. The limits must outlive it.
+  KernelChooser::OnDevice where(const DeviceLimits& limits) const {
+    return {.at = stored_.placement,
+            .limits = limits,
+            .packed = packed_,
+            .is_stored = has_stored_ ? IsStored::kYes : IsStored::kNo};
+  }
 
  private:
   const PackedOperand* packed_ = nullptr;  // null: neither operand is packed

@@ -279,13 +279,11 @@ std::shared_ptr<const PackedOperand> pack_resident(Resident& resident, const Pac
                     .forms = {},
                     .kernel = {}});
   if (packed->shape.rows == 0 || packed->shape.columns == 0) return packed;
-  PackingPlan plan;
-  if (const KernelRanking* const ranking = resident.ranking())
-    plan = plan_packing(*ranking, resident.device()->profile().limits, expected_problems(request),
-                        request.operand,
-                        [&](const CandidateRecord& candidate, const Signature& signature) {
-                          return resident.kernels().certified(candidate, signature);
-                        });
+  PackingPlan plan = plan_packing(
+      resident.ranking(), resident.device()->profile().limits, expected_problems(request),
+      request.operand, [&](const CandidateRecord& candidate, const Signature& signature) {
+        return resident.kernels().certified(candidate, signature);
+      });
   if (plan.panels.empty()) plan.stored = true;  // the plain kernel reads it
   packed->forms = pack_forms(resident, stored, request.operand, plan);
   packed->kernel = plan.kernel.empty() ? short_name(fallback_variant()) : plan.kernel;

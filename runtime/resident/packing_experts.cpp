@@ -16,8 +16,7 @@ namespace {
 std::optional<CertifiableKernel> packing_kernel(const Resident& resident, const BoundCall& bound) {
   const DeviceProfile& device = resident.device()->profile();
   const Problem& p = bound.problem;
-  const KernelRanking none(device.limits, {}, {});
-  const KernelRanking& ranking = resident.ranking() != nullptr ? *resident.ranking() : none;
+  const KernelRanking& ranking = resident.ranking();
   const auto is_legal = [&](const Variant& v) {
     return v.packed_b == Packed::kYes && !illegal_reason(v, device.limits, p, bound.placement);
   };

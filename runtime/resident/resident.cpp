@@ -27,17 +27,19 @@ bool shared_with_host(const Buffer& buffer) {
 
 }  // namespace
 
-Resident::Resident(std::shared_ptr<Device> device, std::optional<KernelRanking> ranking,
+Resident::Resident(std::shared_ptr<Device> device, std::shared_ptr<const KernelChooser> chooser,
                    KernelHashes wrong_kernels, std::shared_ptr<KernelCache> cache,
-                   std::function<std::shared_ptr<Device>()> checking_device,
-                   std::shared_ptr<OnDemandKernels> on_demand, Precision precision)
+                   std::function<std::shared_ptr<Device>()> checking_device, Precision precision)
     : owner_(::getpid()),
       log_(log_level() == LogLevel::kDecisions ? std::make_unique<OnceLog>() : nullptr),
       precision_(precision),
       device_(std::move(device)),
-      ranking_(std::move(ranking)),
-      kernels_(device_, ranking_ ? &*ranking_ : nullptr, std::move(wrong_kernels), cache,
-               checking_device, std::move(on_demand)),
+      chooser_(chooser != nullptr
+                   ? std::move(chooser)
+                   : std::make_shared<const KernelChooser>(
+                         device_->profile(), DeviceRates(),
+                         KernelRanking(device_->profile().limits, {}, {}), nullptr, cache)),
+      kernels_(device_, chooser_, std::move(wrong_kernels), cache, checking_device),
       row_shaders_(device_, std::move(cache), std::move(checking_device)),
       nothing_(device_->create_buffer(kNothingBytes, BufferUse::kDevice)),
       pool_(device_) {}

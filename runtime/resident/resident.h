@@ -33,19 +33,17 @@ struct ResidentWork {
 /// Thread-safe. The destructor waits for work in flight.
 class Resident : public std::enable_shared_from_this<Resident> {
  public:
-  /// `ranking` is that of this device as it was tuned, or no value when it was not. condemned,
-  /// cache, checking_device and on_demand: see ResidentKernels. `precision` applies to calls that
-  /// do not set one.
-  Resident(std::shared_ptr<Device> device, std::optional<KernelRanking> ranking,
+  /// `chooser` has the kernels of this device; null: it was not tuned. wrong_kernels, cache and
+  /// checking_device: see ResidentKernels. `precision` applies to calls that do not set one.
+  Resident(std::shared_ptr<Device> device, std::shared_ptr<const KernelChooser> chooser,
            KernelHashes wrong_kernels, std::shared_ptr<KernelCache> cache,
            std::function<std::shared_ptr<Device>()> checking_device,
-           std::shared_ptr<OnDemandKernels> on_demand = nullptr,
            Precision precision = Precision::kStandard);
   ~Resident();
 
   const std::shared_ptr<Device>& device() const { return device_; }
   Precision precision() const { return precision_; }
-  const KernelRanking* ranking() const { return ranking_ ? &*ranking_ : nullptr; }
+  const KernelRanking& ranking() const { return chooser_->ranking(); }
   ResidentKernels& kernels() { return kernels_; }
   RowShaders& row_shaders() { return row_shaders_; }
 
@@ -111,7 +109,7 @@ class Resident : public std::enable_shared_from_this<Resident> {
   const std::unique_ptr<OnceLog> log_;  ///< Null: decisions are not logged.
   const Precision precision_;
   const std::shared_ptr<Device> device_;
-  const std::optional<KernelRanking> ranking_;
+  const std::shared_ptr<const KernelChooser> chooser_;
   ResidentKernels kernels_;
   RowShaders row_shaders_;
   const Buffer nothing_;  ///< Stands in for operands that are not read.

@@ -9,7 +9,7 @@
 #include "runtime/kernel/cache_fault.h"
 #include "runtime/kernel/step_time.h"
 #include "runtime/resident/operand_sources.h"
-#include "runtime/tuned/device_pass.h"
+#include "runtime/verify/certify.h"
 #include "runtime/verify/fallback_check.h"
 
 namespace rooftile {
@@ -27,18 +27,15 @@ DeviceLimits as_far(DeviceLimits limits, const BufferUses& uses) {
 
 }  // namespace
 
-ResidentKernels::ResidentKernels(std::shared_ptr<Device> device, const KernelRanking* ranking,
+ResidentKernels::ResidentKernels(std::shared_ptr<Device> device,
+                                 std::shared_ptr<const KernelChooser> chooser,
                                  KernelHashes wrong_kernels, std::shared_ptr<KernelCache> cache,
-                                 std::function<std::shared_ptr<Device>()> checking_device,
-                                 std::shared_ptr<OnDemandKernels> on_demand)
+                                 std::function<std::shared_ptr<Device>()> checking_device)
     : device_(std::move(device)),
-      ranking_(ranking),
-      on_demand_(std::move(on_demand)),
+      chooser_(std::move(chooser)),
       wrong_kernels_(std::move(wrong_kernels)),
       cache_(std::move(cache)),
-      checking_device_(std::move(checking_device)) {
-  if (ranking_ != nullptr) rankings_.emplace(*ranking_);
-}
+      checking_device_(std::move(checking_device)) {}
 
 void ResidentKernels::check(const std::shared_ptr<const Kernel>& kernel, const Signature& signature,
                             Use use) const {
@@ -50,7 +47,10 @@ void ResidentKernels::check(const std::shared_ptr<const Kernel>& kernel, const S
                            ? kernel
                            : std::make_shared<const Kernel>(checking, variant, signature,
                                                             cache_->shaders, kernel->sums());
-    check_device_pass(*checking, *there, signature);
+    const Certificate certificate = certify(*checking, *there, signature);
+    if (!certificate.passed)
+      fail(ErrorCode::kInternal, "the pass over C for {} is wrong: {}", to_string(signature),
+           certificate.detail);
   }
 }
 
@@ -99,18 +99,30 @@ class ResidentKernels::Search {
     return std::nullopt;
   }
 
-  std::optional<ResidentProduct> first_of(const std::vector<RankedChoice>& kernels, Use use) {
-    failures_ = 0;
-    for (const RankedChoice& ranked : kernels) {
-      if (!sources_.can_run(ranked.candidate->variant)) continue;
-      if (auto product = attempt(*ranked.candidate, ranked.expected_ns, use)) return product;
-      // Each of them has the same pass after it, and checking it takes a while.
-      if (use == Use::kBeforePass && failures_ == OnDemandKernels::kMostFailures) break;
-    }
+  /// The first kernel of KernelChooser that can.
+  std::optional<ResidentProduct> first_choice() {
+    const KernelChooser& chooser = *kernels_.chooser_;
+    for (const KernelChoice& choice :
+         chooser.choices_on_device(bound().problem, sources_.where(limits_)))
+      if (auto product = first_of(choice)) return product;
     return std::nullopt;
   }
 
  private:
+  std::optional<ResidentProduct> first_of(const KernelChoice& choice) {
+    const bool pass = choice.means == Means::kDevicePass;
+    failures_ = 0;
+    for (const RankedChoice& ranked : choice.kernels) {
+      if (!sources_.can_run(ranked.candidate->variant)) continue;
+      if (auto product = attempt(*ranked.candidate, ranked.expected_ns,
+                                 pass ? Use::kBeforePass : Use::kCertified))
+        return product;
+      // Each of them has the same pass after it, and checking it takes a while.
+      if (pass && failures_ == OnDemandKernels::kMostFailures) break;
+    }
+    return std::nullopt;
+  }
+
   ResidentKernels& kernels_;
   const OperandSources& sources_;
   const DeviceLimits& limits_;
@@ -119,21 +131,6 @@ class ResidentKernels::Search {
   int failures_ = 0;
   std::string last_failure_;
 };
-
-std::optional<ResidentProduct> ResidentKernels::without_tuned_class(Search& search) const {
-  const BoundCall& bound = search.bound();
-  KernelsOfUntunedClass kernels;
-  // No pass over C knows groups.
-  if (!is_grouped(bound.problem))
-    kernels.before_pass = search.sources().ranked_before_pass(*ranking_, search.limits());
-  if (on_demand_ != nullptr)
-    kernels.certified =
-        on_demand_->ranked(*ranking_, bound.problem, bound.placement, search.limits());
-  if (!kernels.prefer_pass())
-    if (auto product = search.first_of(kernels.certified, Use::kCertified)) return product;
-  if (auto product = search.first_of(kernels.before_pass, Use::kBeforePass)) return product;
-  return search.first_of(kernels.certified, Use::kCertified);
-}
 
 std::optional<ResidentProduct> ResidentKernels::with_packed_experts(
     Search& search, const ResidentCall& call) const {
@@ -163,23 +160,15 @@ ResidentProduct ResidentKernels::choose(const ResidentCall& call, std::uint64_t 
          "VK_BUFFER_USAGE_TRANSFER_SRC_BIT, or put them into one");
   Search search(*this, sources, limits, workspace_bytes);
   if (auto product = with_packed_experts(search, call)) return *std::move(product);
-  const bool is_tuned = ranking_ != nullptr && ranking_->has_class(bound.problem);
-  const bool certifies = ranking_ != nullptr && on_demand_ != nullptr && !is_tuned;
-  const std::vector<RankedChoice> tuned =
-      is_tuned ? sources.ranked(*rankings_, limits) : std::vector<RankedChoice>();
-  if (auto product = search.first_of(tuned, Use::kCertified)) return *std::move(product);
-  // Of a tuned class, sums that are too long for the driver's loops may have no kernel but a pass.
-  if (ranking_ != nullptr && tuned.empty()) {
-    if (certifies && (is_grouped(p) || await == AwaitCertificate::kYes))
-      on_demand_->obtain(*ranking_, bound.problem, bound.placement, limits);
-    else if (certifies)
-      on_demand_->request(*ranking_, bound.problem, bound.placement, limits);
-    if (auto product = without_tuned_class(search)) return *std::move(product);
-  }
-  // What was tuned for groups of quite other sizes is still faster than the fallback.
-  if (is_grouped(p) && ranking_ != nullptr && !is_tuned)
-    if (auto product = search.first_of(sources.ranked(*rankings_, limits), Use::kCertified))
-      return *std::move(product);
+  const bool certifies = chooser_->certifies(bound.problem);
+  const auto obtain = [&] {
+    chooser_->on_demand()->obtain(chooser_->ranking(), bound.problem, bound.placement, limits);
+  };
+  if (certifies && (is_grouped(p) || await == AwaitCertificate::kYes))
+    obtain();
+  else if (certifies)
+    chooser_->on_demand()->request(chooser_->ranking(), bound.problem, bound.placement, limits);
+  if (auto product = search.first_choice()) return *std::move(product);
   const Variant fallback = fallback_variant();
   const auto refusal = [&](SumsIn sums) {
     return illegal_reason(fallback, limits, bound.problem, bound.placement, sums);
@@ -211,8 +200,8 @@ ResidentProduct ResidentKernels::choose(const ResidentCall& call, std::uint64_t 
     last_failure = search.last_failure();
   }
   if (certifies) {
-    on_demand_->obtain(*ranking_, bound.problem, bound.placement, limits);
-    if (auto product = without_tuned_class(search)) return *std::move(product);
+    obtain();
+    if (auto product = search.first_choice()) return *std::move(product);
   }
   fail(ErrorCode::kUnsupported, "no kernel computes {} on {} with its operands where they are: {}",
        to_string(p), device_->profile().name, last_failure);

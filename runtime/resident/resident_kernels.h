@@ -1,7 +1,5 @@
-// Which kernel computes a product on device buffers: the first of the ranked, certified ones that
-// is legal where the operands lie; for a class that was not tuned one that is certified on demand,
-// or a tuned plain kernel with a pass over C (runtime/tuned/device_pass.h); the fallback where
-// there is none.
+// Which kernel computes a product on device buffers: the first that works of those that
+// KernelChooser ranks for the places of the operands; the fallback where there is none.
 #pragma once
 
 #include <functional>
@@ -12,9 +10,7 @@
 
 #include "runtime/resident/resident_product.h"
 #include "runtime/tuned/kernel_cache.h"
-#include "runtime/tuned/kernel_ranking.h"
-#include "runtime/tuned/on_demand_kernels.h"
-#include "runtime/tuned/recent_rankings.h"
+#include "runtime/tuned/kernel_chooser.h"
 
 namespace rooftile {
 
@@ -32,16 +28,14 @@ enum class AwaitCertificate : std::uint8_t { kNo, kYes };
 /// Thread-safe.
 class ResidentKernels {
  public:
-  /// - ranking: ranking of the device as it was tuned, or null. It must outlive this object.
-  /// - on_demand: kernels of untuned classes; null: none.
-  /// - condemned: hashes of kernels that are known to be wrong.
+  /// - chooser: the kernels of this device.
+  /// - wrong_kernels: hashes of kernels that are known to be wrong.
   /// - cache: the compiled kernels of this device, and those that have failed.
   /// - checking_device: returns a device on which the fallback kernel is checked before its first
   ///   use, where it has no certificate.
-  ResidentKernels(std::shared_ptr<Device> device, const KernelRanking* ranking,
+  ResidentKernels(std::shared_ptr<Device> device, std::shared_ptr<const KernelChooser> chooser,
                   KernelHashes wrong_kernels, std::shared_ptr<KernelCache> cache,
-                  std::function<std::shared_ptr<Device>()> checking_device,
-                  std::shared_ptr<OnDemandKernels> on_demand);
+                  std::function<std::shared_ptr<Device>()> checking_device);
 
   /// With a workspace of so many bytes at most. For a class that was not tuned a kernel is
   /// certified in the background; it is used, or a plain kernel with a pass over C, whichever is
@@ -54,7 +48,7 @@ class ResidentKernels {
 
   /// Waits until no kernel is being certified on demand.
   void wait_for_certificates() const {
-    if (on_demand_ != nullptr) on_demand_->wait();
+    if (chooser_->on_demand() != nullptr) chooser_->on_demand()->wait();
   }
 
   /// Same contract as KernelCache::kernel.
@@ -77,13 +71,8 @@ class ResidentKernels {
   /// use; nothing where they were not, or it cannot.
   std::optional<ResidentProduct> with_packed_experts(Search& search,
                                                      const ResidentCall& call) const;
-  /// By a kernel that is certified on demand, or with a pass over C; nothing when neither is there.
-  std::optional<ResidentProduct> without_tuned_class(Search& search) const;
-
   const std::shared_ptr<Device> device_;
-  const KernelRanking* const ranking_;
-  std::optional<RecentRankings> rankings_;  ///< Of ranking_.
-  const std::shared_ptr<OnDemandKernels> on_demand_;
+  const std::shared_ptr<const KernelChooser> chooser_;
   const KernelHashes wrong_kernels_;
   const std::shared_ptr<KernelCache> cache_;
   const std::function<std::shared_ptr<Device>()> checking_device_;

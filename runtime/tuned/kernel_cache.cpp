@@ -68,6 +68,7 @@ bool KernelCache::reject(const std::string& hash, const std::string& reason) {
   if (!slot.failure.empty()) return false;
   slot.kernel = nullptr;
   slot.failure = reason;
+  failed_in_ = ::getpid();
   ++failures_;
   return true;
 }

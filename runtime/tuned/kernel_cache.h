@@ -2,6 +2,8 @@
 // alike.
 #pragma once
 
+#include <unistd.h>
+
 #include <atomic>
 #include <filesystem>
 #include <functional>
@@ -47,8 +49,10 @@ class KernelCache {
   /// Ends the use of a kernel. Returns false when it had ended before.
   bool reject(const std::string& hash, const std::string& reason);
 
+  /// Both are false in a forked child for what failed before: another thread of its parent may have
+  /// held the lock. any_failed() takes none.
   bool has_failed(const std::string& hash) const;
-  bool any_failed() const { return failures_ > 0; }  ///< Takes no lock.
+  bool any_failed() const { return failures_ > 0 && failed_in_ == ::getpid(); }
 
  private:
   struct Slot {
@@ -59,6 +63,7 @@ class KernelCache {
   mutable std::mutex mutex_;
   std::unordered_map<std::string, Slot> slots_;  ///< Keyed by shader hash and pass; only grows.
   std::atomic<int> failures_ = 0;                ///< Number of slots with a failure.
+  std::atomic<pid_t> failed_in_ = 0;             ///< Process of the last failure.
 };
 
 }  // namespace rooftile

@@ -66,7 +66,7 @@ void Calibrator::transfers() {
 // fetches are timed in groups.
 void Calibrator::fetch() {
   constexpr std::size_t kFewBytes = 16;
-  const auto resident = std::make_shared<Resident>(shared_device_, std::nullopt, KernelHashes{},
+  const auto resident = std::make_shared<Resident>(shared_device_, nullptr, KernelHashes{},
                                                    std::make_shared<KernelCache>(""), nullptr);
   const std::shared_ptr<DeviceMemory> memory = resident->create_memory(kFewBytes);
   const auto fetches_ns = [resident, memory](int calls) {

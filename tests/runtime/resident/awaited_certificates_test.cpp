@@ -130,9 +130,12 @@ class HangingCompiler : public AwaitedCertificates {
           return Device::open(device_);
         },
         patience);
+    const auto compiled = std::make_shared<KernelCache>(folder_ / "cache");
     resident_ = std::make_shared<Resident>(
-        device, KernelRanking(device_.limits, {}, {}), KernelHashes(),
-        std::make_shared<KernelCache>(folder_ / "cache"), [device] { return device; }, on_demand_);
+        device,
+        std::make_shared<const KernelChooser>(
+            device_, DeviceRates(), KernelRanking(device_.limits, {}, {}), on_demand_, compiled),
+        KernelHashes(), compiled, [device] { return device; });
   }
   void TearDown() override {
     if (!released_) release();

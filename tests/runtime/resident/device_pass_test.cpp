@@ -1,13 +1,12 @@
 // Calls on device buffers in a class whose plain GEMM is tuned, but whose epilogue or type of C is
 // not: a tuned plain kernel and a pass of the device over C compute them
-// (runtime/tuned/device_pass.h).
-#include "runtime/tuned/device_pass.h"
-
+// (runtime/call/pass_over_c.h).
 #include <cstring>
 
 #include "core/error.h"
 #include "runtime/abi/c_api_context.h"
-#include "runtime/execute/device_tier.h"
+#include "runtime/tuned/kernel_chooser.h"
+#include "runtime/verify/certify.h"
 #include "tests/support/resident_fixture.h"
 
 namespace rooftile {
@@ -259,13 +258,17 @@ TEST_F(DevicePassTest, AKernelCertifiedOnDemandReplacesThePassWherePredictedFast
   expect_right(product, operands);
 }
 
-TEST(KernelsOfUntunedClass, ThePassIsPreferredOnlyWhereItIsPredictedToBeFaster) {
-  const RankedChoice slow = {nullptr, 2.0}, fast = {nullptr, 1.0};
-  EXPECT_FALSE((KernelsOfUntunedClass{{slow}, {}}).prefer_pass());
-  EXPECT_TRUE((KernelsOfUntunedClass{{}, {slow}}).prefer_pass());
-  EXPECT_TRUE((KernelsOfUntunedClass{{slow}, {fast}}).prefer_pass());
-  EXPECT_FALSE((KernelsOfUntunedClass{{fast}, {slow}}).prefer_pass());
-  EXPECT_FALSE((KernelsOfUntunedClass{{fast}, {fast}}).prefer_pass());
+TEST(PutFastestFirst, ThePassComesFirstOnlyWhereItIsPredictedToBeFaster) {
+  const auto first = [](double certified_ns, double pass_ns) {
+    std::vector<KernelChoice> choices = {
+        {.means = Means::kCertified, .kernels = {{nullptr, certified_ns}, {nullptr, 0.5}}},
+        {.means = Means::kDevicePass, .kernels = {{nullptr, pass_ns}}}};
+    put_fastest_first(choices);
+    return choices.front().means;
+  };
+  EXPECT_EQ(first(2, 1), Means::kDevicePass);
+  EXPECT_EQ(first(1, 2), Means::kCertified);
+  EXPECT_EQ(first(1, 1), Means::kCertified);
 }
 
 /// The kernels store their sums in different ways. The certification problems check the pass after
@@ -285,9 +288,9 @@ TEST_F(DevicePassTest, IsCertifiedBehindSplitPackedAndTiledKernels) {
                            .epilogue = parse_epilogue("row_scale+bias_column+gelu_erf+residual")};
       const Variant v = parse_variant(text);
       if (illegal_reason(v, device->profile().limits, sums_signature(s))) continue;
-      EXPECT_NO_THROW(
-          check_device_pass(*device, Kernel(device, v, s, cache, SumsIn::kWorkspace), s))
-          << text << " " << types;
+      const Certificate certificate =
+          certify(*device, Kernel(device, v, s, cache, SumsIn::kWorkspace), s);
+      EXPECT_TRUE(certificate.passed) << text << " " << types << ": " << certificate.detail;
     }
 }
 

@@ -1,0 +1,73 @@
+#include "runtime/call/pass_over_c.h"
+
+#include "core/round.h"
+#include "generator/sums_in.h"
+#include "runtime/call/call.h"
+
+namespace rooftile {
+namespace {
+
+constexpr std::int64_t kRowStep = 4;  // elements that a row of the device's sums is rounded up to
+
+bool widens_a(const Problem& p, const Types& types) { return p.types.a != types.a; }
+bool widens_b(const Problem& p, const Types& types) {
+  return widens_a(p, types) || quantized(p.types) != quantized(types);
+}
+
+/// Bytes of a pass that reads `elements` sums and makes C of them.
+double bytes_over_c(const Problem& p) {
+  const auto elements = static_cast<double>(p.m * p.n * p.batch);
+  const auto bytes_c = static_cast<double>(bytes_of(p.types.c));
+  double bytes = elements * (sizeof(float) + bytes_c);
+  if (p.beta != 0.0f) bytes += elements * bytes_c;
+  if (p.epilogue.residual) bytes += elements * sizeof(float);
+  return bytes;
+}
+
+}  // namespace
+
+Types types_before_pass(const Problem& p) { return sums_signature(signature_of(p)).types; }
+
+Problem problem_before_host_pass(const Problem& p, const Types& types) {
+  Problem plain = packed_problem(p.m, p.n, p.k, p.trans_a, p.trans_b, p.batch, types);
+  // The kernels' integer sums are scaled by the host.
+  plain.alpha = types.c == DataType::kI32 && p.alpha != 0.0f ? 1.0f : p.alpha;
+  return plain;
+}
+
+std::string_view operands_of_host_pass(const Problem& p, const Types& types) {
+  if (!reads_operands(p) || !widens_b(p, types)) return "c";
+  return widens_a(p, types) ? "a, b and c" : "b and c";
+}
+
+double host_pass_bytes(const Problem& p, const Types& types) {
+  const auto widened = [](std::int64_t elements, double bytes_each) {
+    return static_cast<double>(elements) * (bytes_each + sizeof(float));
+  };
+  double bytes = bytes_over_c(p);
+  if (reads_operands(p) && widens_a(p, types))
+    bytes += widened(p.m * p.k * (p.stride_a == 0 ? 1 : p.batch),
+                     static_cast<double>(bytes_of(p.types.a)));
+  if (reads_operands(p) && widens_b(p, types))
+    bytes += widened(p.n * p.k * (p.stride_b == 0 ? 1 : p.batch), bytes_per_element_b(p.types));
+  return bytes;
+}
+
+Problem problem_before_device_pass(const Problem& p) {
+  Problem plain = p;
+  plain.types = types_before_pass(p);
+  plain.epilogue = {};
+  plain.alpha = 1;
+  plain.beta = 0;
+  plain.ldc = round_up(p.n, kRowStep);
+  plain.stride_c = p.batch > 1 ? p.m * plain.ldc : 0;
+  return plain;
+}
+
+double device_pass_ns(const Problem& p, const DeviceRates& rates) {
+  const double bytes = bytes_over_c(p);
+  const double gbps = gbps_for_footprint(rates, bytes);
+  return rates.dispatch_ns + (gbps > 0 ? bytes / gbps : 0);
+}
+
+}  // namespace rooftile

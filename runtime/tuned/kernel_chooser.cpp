@@ -1,0 +1,243 @@
+#include "runtime/tuned/kernel_chooser.h"
+
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+#include "generator/space.h"
+#include "runtime/call/packed_operand.h"
+#include "runtime/call/pass_over_c.h"
+#include "runtime/kernel/staging.h"
+#include "runtime/model/transfer.h"
+
+namespace rooftile {
+
+std::string_view name(Means means) {
+  switch (means) {
+    case Means::kNone:
+      break;
+    case Means::kTuned:
+      return "tuned";
+    case Means::kCertified:
+      return "certified";
+    case Means::kHostPass:
+      return "host_pass";
+    case Means::kDevicePass:
+      return "device_pass";
+  }
+  return "";
+}
+
+bool all_failed(const KernelCache& compiled, std::span<const RankedChoice> kernels) {
+  return compiled.any_failed() && std::ranges::all_of(kernels, [&](const RankedChoice& choice) {
+           return compiled.has_failed(choice.candidate->hash);
+         });
+}
+
+void put_fastest_first(std::vector<KernelChoice>& choices) {
+  std::ranges::stable_sort(
+      choices, {}, [](const KernelChoice& choice) { return choice.kernels.front().expected_ns; });
+}
+
+KernelChooser::KernelChooser(DeviceProfile profile, const DeviceRates& rates, KernelRanking ranking,
+                             std::shared_ptr<OnDemandKernels> on_demand,
+                             std::shared_ptr<const KernelCache> compiled, double host_gbps)
+    : profile_(std::move(profile)),
+      rates_(rates),
+      ranking_(std::move(ranking)),
+      on_demand_(std::move(on_demand)),
+      compiled_(std::move(compiled)),
+      host_gbps_(host_gbps) {}
+
+KernelChoice KernelChooser::choose(const Problem& p) const {
+  if (is_grouped(p)) return choose_on_device(kernel_problem(p));
+  if (is_tuned(kernel_problem(p))) return {.means = Means::kTuned, .problem = p};
+  KernelChoice own = {.means = Means::kCertified, .problem = p, .kernels = certified(p)};
+  const std::optional<Problem> plain = before_host_pass(p);
+  if (!plain) return own.kernels.empty() ? KernelChoice{.problem = p} : own;
+  const Types& types = plain->types;
+  KernelChoice pass = {.means = Means::kHostPass,
+                       .problem = *plain,
+                       .pass_ns = host_gbps_ > 0 ? host_pass_bytes(p, types) / host_gbps_ : 0,
+                       .pass_over = operands_of_host_pass(p, types)};
+  if (own.kernels.empty()) return pass;
+  // Of the same operands the kernel that needs no pass is the faster one.
+  const bool same_operands = types.a == p.types.a && quantized(types) == quantized(p.types);
+  if (same_operands || host_gbps_ <= 0) return own;
+  const double own_ns = predicted_ns(p, own.kernels);
+  return predicted_ns(pass.problem, ranked(pass)) + pass.pass_ns < own_ns ? pass : own;
+}
+
+std::vector<RankedChoice> KernelChooser::ranked(const KernelChoice& choice) const {
+  if (choice.means != Means::kTuned && choice.means != Means::kHostPass) return choice.kernels;
+  std::vector<RankedChoice> kernels = recently_ranked(kernel_problem(choice.problem));
+  if (kernels.empty() && choice.means == Means::kHostPass) return certified(choice.problem);
+  return kernels;
+}
+
+std::vector<RankedChoice> KernelChooser::ranked(const GemmCall& call) const {
+  if (call.packed == nullptr || !reads_operands(call.problem)) return ranked(call.problem);
+  Problem p = kernel_problem(call.problem);
+  const PackedForm* const stored = call.packed->stored();
+  if (stored != nullptr) (call.packed->shape.operand == Operand::kA ? p.lda : p.ldb) = stored->ld;
+  return recent_.ranked(p, own_buffers(p), profile_.limits, *call.packed,
+                        stored != nullptr ? IsStored::kYes : IsStored::kNo);
+}
+
+std::vector<RankedChoice> KernelChooser::ranked_prepacked(const Problem& p, Operand operand,
+                                                          StagedCopies others) const {
+  using Use = PrepackedOperand::Use;
+  const Problem staged = others == StagedCopies::kYes ? kernel_problem(p) : p;
+  return ranking_.ranked(staged, own_buffers(staged), profile_.limits,
+                         {.operand = operand, .use = [&](const Variant& v) {
+                            return packed_format(v, staged, operand) ? Use::kReadsPacked
+                                                                     : Use::kReadsStored;
+                          }});
+}
+
+std::string KernelChooser::why_no_kernel(const Problem& p) const {
+  const Problem staged = kernel_problem(p);
+  return ranking_.has_class(staged)
+             ? ranking_.refusal(staged)
+             : illegal_reason(fallback_variant(), profile_.limits, staged, own_buffers(staged))
+                   .value_or("");
+}
+
+bool KernelChooser::may_certify(const Problem& p) const {
+  if (on_demand_ == nullptr || is_tuned(kernel_problem(p))) return false;
+  const auto may = [this](const Problem& staged) {
+    return on_demand_->may_certify(ranking_, staged, own_buffers(staged), profile_.limits);
+  };
+  const std::optional<Problem> plain = dividable(p);
+  return may(kernel_problem(p)) || (plain && may(kernel_problem(*plain)));
+}
+
+void KernelChooser::request_kernel(const Problem& p) const {
+  if (on_demand_ == nullptr || is_tuned(kernel_problem(p))) return;
+  const auto request = [this](const Problem& staged) {
+    return on_demand_->request(ranking_, staged, own_buffers(staged), profile_.limits);
+  };
+  const std::optional<Problem> plain = dividable(p);
+  if (!request(kernel_problem(p)) && plain && !is_tuned(kernel_problem(*plain)))
+    request(kernel_problem(*plain));
+}
+
+std::vector<KernelChoice> KernelChooser::choices_on_device(const Problem& p,
+                                                           const OnDevice& where) const {
+  const auto tuned = [&]() -> KernelChoice {
+    return {.means = Means::kTuned,
+            .problem = p,
+            .kernels = where.packed == nullptr ? recent_.ranked(p, where.at, where.limits)
+                                               : recent_.ranked(p, where.at, where.limits,
+                                                                *where.packed, where.is_stored)};
+  };
+  std::vector<KernelChoice> choices;
+  const auto add = [&](KernelChoice choice) {
+    if (!choice.kernels.empty()) choices.push_back(std::move(choice));
+  };
+  const bool has_class = ranking_.has_class(p);
+  if (has_class) add(tuned());
+  // Of a tuned class, sums that are too long for the driver's loops may have no kernel but a pass.
+  if (!choices.empty()) return choices;
+  if (on_demand_ != nullptr)
+    add({.means = Means::kCertified,
+         .problem = p,
+         .kernels = on_demand_->ranked(ranking_, p, where.at, where.limits)});
+  if (!is_grouped(p))  // No pass over C knows groups.
+    add({.means = Means::kDevicePass,
+         .problem = p,
+         .pass_ns = device_pass_ns(p, rates_),
+         .kernels = ranked_before_device_pass(p, where)});
+  put_fastest_first(choices);
+  // What was tuned for groups of quite other sizes is still faster than the fallback.
+  if (is_grouped(p) && !has_class) add(tuned());
+  return choices;
+}
+
+KernelChoice KernelChooser::choose_on_device(const Problem& p) const {
+  if (is_tuned(p)) return {.means = Means::kTuned, .problem = p, .kernels = recently_ranked(p)};
+  const Placement at = own_buffers(p);
+  std::vector<KernelChoice> choices = choices_on_device(p, {.at = at, .limits = profile_.limits});
+  return choices.empty() ? KernelChoice{.problem = p} : std::move(choices.front());
+}
+
+bool KernelChooser::is_tuned(const Problem& staged) const {
+  if (!ranking_.has_class(staged)) return false;
+  const StagedBytes bytes = staged_bytes(staged);
+  const std::uint64_t largest = std::max({bytes.a, bytes.b, bytes.c});
+  if (largest > largest_buffer_bytes(profile_.limits)) return true;  // Its slices ask again.
+  // Only these limits leave a problem that fits without a kernel of its class.
+  const std::int64_t elements = std::max({span_a(staged), span_b(staged), span_c(staged)});
+  const bool has_kernels = !is_long(staged) && static_cast<std::uint64_t>(elements) <=
+                                                   profile_.limits.max_texel_buffer_elements;
+  return has_kernels || !recently_ranked(staged).empty();
+}
+
+/// Whether k may take more loop trips than the driver runs. No kernel takes more than eight for a
+/// step of k.
+bool KernelChooser::is_long(const Problem& p) const {
+  constexpr std::int64_t kMostTripsOfStep = 8;
+  const std::int64_t most = profile_.limits.max_loop_trips;
+  return most > 0 && p.k > most / kMostTripsOfStep;
+}
+
+std::optional<Problem> KernelChooser::before_host_pass(const Problem& p) const {
+  const auto computes = [this](const Problem& plain) {
+    return is_tuned(kernel_problem(plain)) || (is_long(plain) && !certified(plain).empty());
+  };
+  const Problem same_operands = problem_before_host_pass(p, types_before_pass(p));
+  if (computes(same_operands)) return same_operands;
+  // Sums of 8-bit integers are exact, and in float32 they are not. An int32 C has no epilogue.
+  if (is_8_bit(p.types.a)) return std::nullopt;
+  const Problem widened = problem_before_host_pass(p, {});
+  return computes(widened) ? std::optional(widened) : std::nullopt;
+}
+
+std::optional<Problem> KernelChooser::dividable(const Problem& p) const {
+  if (!is_long(p) || is_grouped(p)) return std::nullopt;
+  const Types types = types_before_pass(p);
+  const Problem plain = problem_before_host_pass(p, quantized(types) ? Types{} : types);
+  if (signature_of(plain) == signature_of(p)) return std::nullopt;
+  return plain;
+}
+
+std::vector<RankedChoice> KernelChooser::certified(const Problem& p) const {
+  if (on_demand_ == nullptr) return {};
+  const Problem staged = kernel_problem(p);
+  std::vector<RankedChoice> kernels =
+      on_demand_->ranked(ranking_, staged, own_buffers(staged), profile_.limits);
+  if (all_failed(*compiled_, kernels)) return {};
+  return kernels;
+}
+
+std::vector<RankedChoice> KernelChooser::recently_ranked(const Problem& staged) const {
+  return recent_.ranked(staged, own_buffers(staged), profile_.limits);
+}
+
+std::vector<RankedChoice> KernelChooser::ranked_before_device_pass(const Problem& p,
+                                                                   const OnDevice& where) const {
+  const Problem plain = problem_before_device_pass(p);
+  if (!ranking_.has_class(plain)) return {};
+  Placement plain_at = where.at;
+  plain_at.offset_c = 0;
+  std::vector<RankedChoice> kernels =
+      where.packed == nullptr ? ranking_.ranked(plain, plain_at, where.limits)
+                              : ranking_.ranked(plain, plain_at, where.limits,
+                                                prepacked(*where.packed, plain, where.is_stored));
+  std::erase_if(kernels, [&](const RankedChoice& choice) {
+    return illegal_reason(choice.candidate->variant, where.limits, p, where.at, SumsIn::kWorkspace)
+        .has_value();
+  });
+  const double pass_ns = device_pass_ns(p, ranking_.rates());
+  for (RankedChoice& choice : kernels) choice.expected_ns += pass_ns;
+  return kernels;
+}
+
+double KernelChooser::predicted_ns(const Problem& p, std::span<const RankedChoice> kernels) const {
+  if (kernels.empty()) return std::numeric_limits<double>::infinity();
+  const OperandPlaces places = {
+      .max_binding_bytes = static_cast<double>(profile_.limits.max_storage_buffer_range_bytes)};
+  return transfers(p, places, rates_).ns() + kernels.front().expected_ns;
+}
+
+}  // namespace rooftile
