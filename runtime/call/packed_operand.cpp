@@ -43,6 +43,10 @@ const PackedForm* PackedOperand::panels_for(const Variant& v, const Problem& p) 
   return form == forms.end() ? nullptr : &*form;
 }
 
+bool gives_only_packed(const GemmCall& call) {
+  return call.packed != nullptr && !has_operand(call, call.packed->shape.operand);
+}
+
 bool has_operand(const GemmCall& call, Operand operand) {
   if (!reads_operands(call.problem)) return true;
   return operand == Operand::kA ? call.a != nullptr : call.b != nullptr;

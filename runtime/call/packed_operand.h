@@ -64,6 +64,8 @@ struct PackedOperand {
 /// of its own for each product of a batch.
 void check_packed(const PackedOperand& packed, const GemmCall& call, Layout layout);
 
+/// Whether the call needs an operand of which it gives the packed copy alone.
+bool gives_only_packed(const GemmCall& call);
 /// Whether the call has the operand besides the packed one, or needs none.
 bool has_operand(const GemmCall& call, Operand operand);
 

@@ -2,86 +2,24 @@
 // exceptions and row-major only.
 #pragma once
 
-#include <filesystem>
 #include <functional>
 #include <memory>
 #include <optional>
-#include <span>
 #include <string>
-#include <string_view>
 
 #include "core/problem.h"
 #include "runtime/call/call.h"
+#include "runtime/dispatch/context_options.h"
+#include "runtime/dispatch/explanation.h"
 #include "runtime/execute/device_tier_state.h"
 #include "runtime/model/dispatch.h"
 
 namespace rooftile {
 
-/// Whether the database counts problems without a tuned bucket.
-enum class LogUntuned : std::uint8_t { kYes, kNo };
-/// Whether repeated calls are measured and moved to the fastest tier
-/// (runtime/dispatch/tier_times.h).
-enum class MeasureCalls : std::uint8_t { kYes, kNo };
-class Device;
 class Resident;
 struct GroupedCall;
 struct PackRequest;
 struct PlainCall;
-
-struct ContextOptions {
-  std::filesystem::path database;  ///< Empty: default_database_path().
-  /// Substring of a name or UUID. Empty: $ROOFTILE_DEVICE, else the best tuned device.
-  std::string device;
-  bool needs_device = false;       ///< Without a tuned device that matches, kUnsupported is thrown.
-  std::optional<TierChoice> tier;  ///< No value: $ROOFTILE_TIER, else auto.
-  std::filesystem::path cache_folder;     ///< Empty: default_cache_folder().
-  std::optional<LogUntuned> log_untuned;  ///< No value: $ROOFTILE_LOG_UNTUNED, else yes.
-  /// No value: $ROOFTILE_MEASURE_CALLS, else yes, but no in a rank of an MPI program.
-  std::optional<MeasureCalls> measure_calls;
-  std::optional<Deterministic> deterministic;  ///< No value: $ROOFTILE_DETERMINISTIC, else no.
-  /// A deterministic context always uses kWait, and so does one of several MPI ranks that says
-  /// nothing of `deterministic`.
-  WhileCompiling while_compiling = WhileCompiling::kHostAnswers;
-  /// Precision of calls that do not set one. No value: $ROOFTILE_PRECISION, else standard.
-  std::optional<Precision> precision;
-  std::optional<Devices> devices = {};  ///< No value: $ROOFTILE_DEVICES, else one.
-  /// Split calls even where that is not predicted to be faster, and on no account leave a split
-  /// that is not: for benches that show what a split costs.
-  bool split_always = false;
-  /// Device of the program, or null. resident() then runs on it, and only kernels that were tuned
-  /// for the same device are used.
-  std::shared_ptr<Device> adopted = nullptr;
-};
-
-/// How a call would be split over several devices and the host (docs/several-devices.md).
-struct SplitExplanation {
-  double ns = 0;            ///< Predicted time of the plan; 0: none was made.
-  bool wins = false;        ///< Calls follow the plan.
-  std::string shares = {};  ///< "llvmpipe 1216, host 832 rows", "" when it does not win.
-  std::string reason = {};  ///< Why, or why not; "" where it was not asked for.
-};
-
-struct Explanation {
-  /// Decision of the model, with the tier that sgemm uses (forced tiers included).
-  Decision decision;
-  bool forced = false;
-  bool for_precision = false;  ///< The guard requires the tier HOST64.
-  std::string device_name;     ///< Name of the tuned device, "" when there is none.
-  std::string kernel;          ///< Text of the variant that would run, "" when there is none.
-  /// How that kernel computes the problem: name(Means), "" when there is no kernel.
-  std::string means = {};
-  /// What a call that is forced to the device does: "runs", "certifies_first" (it waits until a
-  /// kernel of its class is certified), "fails"; "" where the device is not forced.
-  std::string_view forced_device = {};
-  /// Kernel that would run while that one is being compiled, "" when there is none.
-  std::string quick_kernel = {};
-  /// Explanation for a reader, such as that nothing is tuned or that the driver changed.
-  std::string note;
-  SplitExplanation split = {};
-  /// Times measured on exactly these sizes: kernel and packing by the tuner, BLAS by the
-  /// calibration.
-  std::optional<double> measured_kernel_ns = {}, measured_host_ns = {}, measured_host1_ns = {};
-};
 
 /// Owner of a database view, a device tier and the state of calls. Thread-safe.
 class Context {
@@ -150,8 +88,6 @@ class Context {
   std::shared_ptr<Resident> opened_resident() const;
 
  private:
-  void gemm_packed(const GemmCall& call);
-
   struct Impl;
   std::unique_ptr<Impl> impl_;
 };

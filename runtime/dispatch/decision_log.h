@@ -6,7 +6,7 @@
 #include <string_view>
 
 #include "core/problem.h"
-#include "runtime/dispatch/decision_cache.h"
+#include "runtime/dispatch/plan.h"
 #include "runtime/dispatch/tier_times.h"
 #include "runtime/model/dispatch.h"
 #include "runtime/support/log.h"

@@ -18,12 +18,12 @@ namespace rooftile {
 struct HostRoute {
   Tier tier = Tier::kHost;
   Reason reason = Reason::kPredicted;
-  /// The owner's counter of these calls; null: they are not counted.
+  /// The context's counter of these calls; null: they are not counted.
   std::atomic<std::int64_t>* untuned_calls = nullptr;
 };
 
-/// For one thread. Each slot keeps the last two problems that map to it. `owner` is the generation
-/// of a context's state, as in DecisionCache.
+/// For one thread. Each slot keeps the last two problems that map to it. `generation`: as in
+/// PlanCache.
 class RepeatedCalls {
  public:
   class Entry {
@@ -43,15 +43,15 @@ class RepeatedCalls {
 
    private:
     friend class RepeatedCalls;
-    bool is_of(const PlainProduct& p, std::uint64_t owner) const {
-      return owner_ == owner && product_ == p;
+    bool is_of(const PlainProduct& p, std::uint64_t generation) const {
+      return generation_ == generation && product_ == p;
     }
     static std::uintptr_t address(const float* x) { return reinterpret_cast<std::uintptr_t>(x); }
     bool apart(std::uintptr_t x, std::uintptr_t bytes, std::uintptr_t c) const {
       return x + bytes <= c || c + c_bytes_ <= x;
     }
 
-    std::uint64_t owner_ = 0;  ///< 0: the entry is empty.
+    std::uint64_t generation_ = 0;  ///< 0: the entry is empty.
     PlainProduct product_;
     /// From the first to the last element.
     std::uintptr_t a_bytes_ = 0, b_bytes_ = 0, c_bytes_ = 0;
@@ -60,23 +60,23 @@ class RepeatedCalls {
   };
 
   /// Returns nullptr when the problem is not recorded.
-  Entry* find(const PlainProduct& p, std::uint64_t owner) {
+  Entry* find(const PlainProduct& p, std::uint64_t generation) {
     for (Entry& entry : places_[place(p)])
-      if (entry.is_of(p, owner)) return &entry;
+      if (entry.is_of(p, generation)) return &entry;
     return nullptr;
   }
 
   /// Records a problem that has passed validate() and reads A and B. `times` holds the tiers on
   /// which its calls are measured, if any; calls may then leave the route's tier.
-  void store(const PlainProduct& p, std::uint64_t owner, const HostRoute& route,
+  void store(const PlainProduct& p, std::uint64_t generation, const HostRoute& route,
              const TierTimes& times = {}) {
     const Problem problem = problem_of(p);
     const auto bytes = [](std::int64_t elements) {
       return static_cast<std::uintptr_t>(elements) * sizeof(float);
     };
     auto& [entry, older] = places_[place(p)];
-    if (!entry.is_of(p, owner)) older = entry;
-    entry.owner_ = owner;
+    if (!entry.is_of(p, generation)) older = entry;
+    entry.generation_ = generation;
     entry.product_ = p;
     entry.a_bytes_ = bytes(span_a(problem));
     entry.b_bytes_ = bytes(span_b(problem));

@@ -78,28 +78,4 @@ class SplitCourse {
   int moves_ = 0;                 // How often the shares were changed.
 };
 
-/// Plans of a context's problems. Thread-safe.
-class SplitCourses {
- public:
-  /// Returns null where there is none of this state of the context (Context::Impl::owner).
-  std::shared_ptr<SplitCourse> find(const Problem& p, const Guard& guard,
-                                    std::uint64_t owner) const;
-  /// Stores the course, in the place of one of another problem if need be.
-  void store(const Problem& p, const Guard& guard, std::uint64_t owner,
-             std::shared_ptr<SplitCourse> course);
-
- private:
-  struct Entry {
-    Problem problem = {};
-    Guard guard = {};
-    std::uint64_t owner = 0;
-    std::shared_ptr<SplitCourse> course = nullptr;
-  };
-  static constexpr std::size_t kEntries = 256;
-  static std::size_t slot(const Problem& p);
-
-  mutable std::mutex mutex_;
-  std::vector<Entry> entries_;  // Empty until something is stored.
-};
-
 }  // namespace rooftile

@@ -1,0 +1,291 @@
+// A call's way through its context: checks, the plan of its request, execution.
+#include "runtime/dispatch/context.h"
+
+#include <algorithm>
+#include <iterator>
+
+#include "core/clock.h"
+#include "core/error.h"
+#include "core/groups.h"
+#include "runtime/call/call_checks.h"
+#include "runtime/call/packed_operand.h"
+#include "runtime/dispatch/executor.h"
+#include "runtime/dispatch/plan_cache.h"
+#include "runtime/kernel/staging.h"
+#include "runtime/resident/packing.h"
+#include "runtime/support/float_environment.h"
+
+namespace rooftile {
+namespace {
+
+std::string_view letter_of(Operand operand) { return operand == Operand::kA ? "a" : "b"; }
+
+/// What a call with a packed operand needs the operand itself for; "" when it does not.
+std::string_view needs_operand(const Request& r) {
+  if (!r.is_forced() && needs_float64(r.guard))
+    return "the requested precision needs the host, which reads";
+  if (r.is_forced() && r.tier != TierChoice::kDevice) return "the requested host tier reads";
+  if (is_guarded(r.guard)) return "the scan, or the check of the result, reads";
+  return {};
+}
+
+}  // namespace
+
+PlanCache& PlanCache::of_this_thread() {
+  static thread_local PlanCache cache;
+  return cache;
+}
+
+struct Context::Impl {
+  explicit Impl(const ContextOptions& options) : state(options) {}
+
+  /// Runs a validated request, and keeps its answer for last_answer().
+  void run(const Request& r);
+  void run_without_packed(const Request& r);
+  /// Whether the call permits sums in half precision, and its precision or its types do not.
+  bool forbids_half_sums(const GemmCall& call) const {
+    const Types& types = call.problem.types;
+    if (!types.f16_sums) return false;
+    return !may_sum_in_f16(types) || precision_of(planner.request(call).guard) == Precision::kHigh;
+  }
+  /// Device side that transfers and packs operands for calls on host memory.
+  std::shared_ptr<Resident> packing_resident();
+  std::function<void(const Problem&)> make_grouped_counter() const;
+
+  ContextState state;
+  Planner planner{state};
+  Executor executor{state, planner};
+  std::function<void(const Problem&)> grouped_counter = make_grouped_counter();
+  std::mutex packing_mutex;
+  /// Packs operands of a context on the program's own device; created when needed.
+  std::shared_ptr<Resident> packing;
+};
+
+Context::Context(const ContextOptions& options) : impl_(std::make_unique<Impl>(options)) {}
+
+Context::~Context() = default;
+
+bool Context::gemm_again(const PlainCall& call) {
+  ContextState& state = impl_->state;
+  PlanCache& cache = PlanCache::of_this_thread();
+  cache.last.context = 0;
+  RepeatedCalls::Entry* const known =
+      cache.repeated.find(call.product, state.generation.load(std::memory_order_relaxed));
+  if (known == nullptr || !known->takes(call)) return false;
+  const HostRoute& route = known->route();
+  if (route.untuned_calls != nullptr) route.untuned_calls->fetch_add(1, std::memory_order_relaxed);
+  TierTimes& times = known->times();
+  const Tier tier = times.open() ? times.next() : route.tier;
+  const bool one_thread = tier == Tier::kHost1 || state.is_deterministic();
+  const double start = times.open() ? now_ns() : 0;
+  state.blas->sgemm(call.product, call.a, call.b, call.c,
+                    one_thread ? HostThreads::kOne : HostThreads::kAll);
+  if (times.open()) {
+    const QuietArithmetic quiet;
+    if (times.record_time(now_ns() - start) && state.log != nullptr)
+      state.log->say_changed(problem_of(known->product()), times);
+  }
+  cache.last.set_repeated(state.id, known->product(), tier,
+                          tier == route.tier ? route.reason : Reason::kMeasured);
+  return true;
+}
+
+void Context::gemm(const GemmCall& call) {
+  PlanCache::of_this_thread().last.context = 0;
+  const bool packed = call.packed != nullptr;
+  if (packed && call.packed->context != impl_->state.id)
+    fail(ErrorCode::kInvalidArgument, "the packed operand belongs to another context");
+  const bool unread = packed && (is_empty(call.problem) || !reads_operands(call.problem));
+  const bool precise = impl_->forbids_half_sums(call);
+  std::optional<GemmCall> changed;
+  if (unread || precise) changed = call;
+  if (unread) changed->packed = nullptr;
+  if (precise) changed->problem.types.f16_sums = false;
+  const GemmCall& asked = changed ? *changed : call;
+  validate_call(asked);
+  impl_->run(impl_->planner.request(asked));
+}
+
+void Context::grouped(const GroupedCall& call) {
+  PlanCache::of_this_thread().last.context = 0;
+  validate_call(call);
+  GroupedCall asked = call;
+  if (impl_->forbids_half_sums(call.call)) asked.call.problem.types.f16_sums = false;
+  GemmCall of_rows = asked.call;
+  of_rows.problem.m = rows_of(asked.groups);
+  impl_->run(impl_->planner.request(of_rows, &asked));
+}
+
+void Context::Impl::run(const Request& r) {
+  const GemmCall& call = *r.call;
+  const bool packed = call.packed != nullptr;
+  const bool only_packed = gives_only_packed(call);
+  const std::string_view need = packed ? needs_operand(r) : std::string_view();
+  if (only_packed && !need.empty())
+    fail(ErrorCode::kUnsupported,
+         "{} is null and only its packed copy is given: {} the original operand",
+         letter_of(call.packed->shape.operand), need);
+  const bool for_host = r.is_forced() ? r.tier != TierChoice::kDevice : needs_float64(r.guard);
+  if (packed && for_host) return run_without_packed(r);
+
+  PlanCache& cache = PlanCache::of_this_thread();
+  PlanCache::Entry* entry = nullptr;
+  Plan own;
+  if (r.is_forced() || r.grouped != nullptr || is_empty(r.problem())) {
+    own = planner.plan(r);
+  } else {
+    const std::uint64_t generation = state.generation.load(std::memory_order_relaxed);
+    entry = cache.find(r, generation);
+    if (entry == nullptr) entry = cache.store(r, generation, planner.plan(r));
+  }
+  Plan& plan = entry != nullptr ? entry->plan : own;
+
+  if (!plan.reads_packed && only_packed)
+    fail(ErrorCode::kUnsupported,
+         "{} is null and only its packed copy is given, but the device cannot compute the call: {}",
+         letter_of(call.packed->shape.operand), planner.cannot_use_packed(call));
+  // What is slower there with nothing to move is slower with the operand to move as well.
+  if (packed && (!plan.reads_packed || plan.tier != Tier::kDevice)) return run_without_packed(r);
+  const std::optional<Outcome> outcome = executor.run(r, plan, packed ? nullptr : &cache.repeated);
+  if (!outcome) return run_without_packed(r);
+  if (state.log != nullptr)
+    state.log->say_answer(typical_problem(r), *outcome, packed ? about_packed(call) : "");
+  const Problem answered = r.grouped != nullptr ? equal_batch(*r.grouped) : Problem();
+  cache.last.set(state.id, r.grouped != nullptr ? answered : r.problem(),
+                 entry != nullptr ? &entry->problem : nullptr, *outcome, residencies_of(call));
+}
+
+void Context::Impl::run_without_packed(const Request& r) {
+  GemmCall plain = *r.call;
+  plain.packed = nullptr;
+  validate_call(plain);
+  run(planner.request(plain));
+}
+
+std::shared_ptr<Resident> Context::Impl::packing_resident() {
+  if (state.resident.adopted() == nullptr) return state.resident.get(state.device.get());
+  // Calls on host memory do not run on the program's device.
+  const std::lock_guard lock(packing_mutex);
+  if (packing == nullptr)
+    packing = std::make_shared<Resident>(state.device->device(), nullptr, KernelHashes{},
+                                         state.device->kernel_cache(),
+                                         std::function<std::shared_ptr<Device>()>());
+  return packing;
+}
+
+std::shared_ptr<const PackedOperand> Context::pack(const PackRequest& request) {
+  const auto packed = std::make_shared<PackedOperand>();
+  packed->shape = shape_of(request.call.problem, request.operand);
+  packed->context = impl_->state.id;
+  DeviceTier* const device = impl_->state.device.get();
+  const bool is_empty = packed->shape.rows == 0 || packed->shape.columns == 0;
+  if (is_empty || device == nullptr) return packed;
+  std::vector<Problem> problems;
+  for (const Problem& p : expected_problems(request))
+    if (device->fits(p)) problems.push_back(kernel_problem(p));
+  try {
+    const PackingPlan plan = plan_packing(
+        device->chooser()->ranking(), device->profile().limits, problems, request.operand,
+        [&](const CandidateRecord& candidate, const Signature& signature) {
+          return device->kernel(candidate, signature);
+        });
+    if (plan.panels.empty() && !plan.stored) return packed;
+    const std::shared_ptr<Resident> resident = impl_->packing_resident();
+    packed->forms = pack_forms(*resident, upload_operand(*resident, request.call, request.operand),
+                               request.operand, plan);
+    packed->device = resident->device();
+    packed->kernel = plan.kernel;
+  } catch (const Error& error) {
+    if (error.code() == ErrorCode::kOutOfMemory || error.code() == ErrorCode::kInvalidArgument)
+      throw;
+    impl_->state.device_failed(*device, request.call.problem, error);
+    packed->forms.clear();
+  }
+  return packed;
+}
+
+Explanation Context::explain(const GemmCall& call, const Residencies& where) const {
+  GemmCall asked = call;
+  if (impl_->forbids_half_sums(call)) asked.problem.types.f16_sums = false;
+  return impl_->planner.explain(impl_->planner.request(asked), where);
+}
+
+Decision Context::decide(const Problem& p, const Residencies& where) const {
+  return impl_->planner.decide(p, where);
+}
+
+Decision Context::decide(const OperationCall& operation) const {
+  return decide_operation(operation, model());
+}
+
+Tier Context::predicted_tier(const Problem& p) {
+  const GemmCall call = {.problem = p};
+  return impl_->planner.plan({.call = &call}).tier;
+}
+
+const DispatchModel& Context::model() const { return impl_->state.data.model; }
+
+const std::string& Context::device_name() const {
+  static const std::string none;
+  return impl_->state.device != nullptr ? impl_->state.device->profile().name : none;
+}
+
+const std::string& Context::note() const { return impl_->state.data.note; }
+
+std::uint64_t Context::id() const { return impl_->state.id; }
+
+std::optional<Answer> Context::last_answer() const {
+  const LastAnswer& last = PlanCache::of_this_thread().last;
+  if (last.context != impl_->state.id) return std::nullopt;
+  return last.answer();
+}
+
+void Context::forget_last_answer() { PlanCache::of_this_thread().last.context = 0; }
+
+std::shared_ptr<Resident> Context::resident() {
+  return impl_->state.resident.get(impl_->state.device.get());
+}
+
+std::shared_ptr<Resident> Context::opened_resident() const {
+  return impl_->state.resident.opened();
+}
+
+DeviceTierState Context::device_state() const {
+  return impl_->state.device != nullptr ? impl_->state.device->state() : DeviceTierState{};
+}
+
+void Context::wait_for_certificates() const {
+  if (impl_->state.device != nullptr && impl_->state.device->chooser()->on_demand() != nullptr)
+    impl_->state.device->chooser()->on_demand()->wait();
+  if (const auto resident = opened_resident()) resident->kernels().wait_for_certificates();
+}
+
+void Context::write_counts() noexcept {
+  if (impl_->state.untuned != nullptr) impl_->state.untuned->write();
+}
+
+void Context::stop_counting() {
+  impl_->state.counts = false;
+  impl_->state.make_plans_void();  // They hold pointers to counters.
+}
+
+const std::function<void(const Problem&)>& Context::grouped_counter() const {
+  return impl_->grouped_counter;
+}
+
+std::function<void(const Problem&)> Context::Impl::make_grouped_counter() const {
+  if (state.untuned == nullptr) return [](const Problem&) {};
+  std::vector<Bucket> tuned;
+  std::ranges::copy_if(state.data.buckets, std::back_inserter(tuned),
+                       [](const Bucket& b) { return b.groups_band >= 0; });
+  return [log = std::weak_ptr(state.untuned), tuned = std::move(tuned)](const Problem& p) {
+    if (flops(p) == 0 || std::ranges::find(tuned, bucket_of(p)) != tuned.end()) return;
+    Problem counted = p;
+    counted.grouping = typical_grouping(p);
+    if (const auto counting = log.lock())
+      if (auto* const calls = counting->counter(counted))
+        calls->fetch_add(1, std::memory_order_relaxed);
+  };
+}
+
+}  // namespace rooftile

@@ -1,0 +1,112 @@
+// What a thread knows of its calls: the plan of each request, and how the last one was answered. It
+// has no locks.
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+#include "core/problem.h"
+#include "core/problem_slot.h"
+#include "runtime/call/call.h"
+#include "runtime/call/packed_operand.h"
+#include "runtime/call/plain_call.h"
+#include "runtime/dispatch/plan.h"
+#include "runtime/dispatch/repeated_calls.h"
+
+namespace rooftile {
+
+/// Answer to the thread's last call. A call whose plan is cached copies no problem.
+struct LastAnswer {
+  std::uint64_t context = 0;  ///< 0: there was no call.
+  /// Points to an entry's problem or to `copy`; null for a repeated plain call.
+  const Problem* problem = nullptr;
+  const PlainProduct* repeated = nullptr;  ///< Points into an entry of RepeatedCalls.
+  Problem copy = {};
+  Tier tier = Tier::kHost;
+  Reason reason = Reason::kPredicted;
+  const Variant* kernel = nullptr;    ///< Kernel that the device ran; not set for a repeated call.
+  Residencies where = {};             ///< Not set for a repeated call.
+  std::array<char, 200> shares = {};  ///< Text, cut off if need be. This type needs no destructor.
+
+  /// cached: the call's problem where it does not move; null: p is copied.
+  void set(std::uint64_t by, const Problem& p, const Problem* cached, const Outcome& outcome,
+           const Residencies& lay = {}) {
+    context = by;
+    if (cached == nullptr) copy = p;
+    problem = cached == nullptr ? &copy : cached;
+    tier = outcome.tier;
+    reason = outcome.reason;
+    kernel = outcome.kernel;
+    where = lay;
+    shares[outcome.shares.copy(shares.data(), shares.size() - 1)] = '\0';
+  }
+  /// Stores a pointer to p, which must not move.
+  void set_repeated(std::uint64_t by, const PlainProduct& p, Tier answered, Reason why) {
+    context = by;
+    problem = nullptr;
+    repeated = &p;
+    tier = answered;
+    reason = why;
+  }
+  Answer answer() const {
+    return {.problem = problem != nullptr ? *problem : problem_of(*repeated),
+            .tier = tier,
+            .reason = reason,
+            .kernel = problem != nullptr ? kernel : nullptr,
+            .where = problem != nullptr ? where : Residencies{},
+            .shares = problem != nullptr ? shares.data() : ""};
+  }
+};
+
+/// Direct-mapped cache. `generation` is that of a context's state (ContextState); plans of another
+/// generation never match.
+class PlanCache {
+ public:
+  struct Entry {
+    Problem problem;
+    std::uint64_t generation = 0;  ///< 0: the entry is empty.
+    std::uint64_t packed = 0;      ///< PackedOperand::id; 0: the call has no packed operand.
+    bool only_packed = false;      ///< The call gives no more of that operand.
+    Guard guard = {};
+    Devices devices = Devices::kOne;
+    Plan plan = {};
+  };
+
+  static PlanCache& of_this_thread();
+
+  /// Returns nullptr when the plan is not in the cache.
+  Entry* find(const Request& r, std::uint64_t generation) {
+    Entry& entry = place(r, generation);
+    const bool same = entry.generation == generation && entry.packed == packed_id(r) &&
+                      entry.only_packed == gives_only_packed(*r.call) &&
+                      entry.devices == r.devices && entry.guard == r.guard &&
+                      entry.problem == r.problem();
+    return same ? &entry : nullptr;
+  }
+  Entry* store(const Request& r, std::uint64_t generation, Plan plan) {
+    Entry& entry = place(r, generation);
+    entry = {r.problem(), generation, packed_id(r),   gives_only_packed(*r.call),
+             r.guard,     r.devices,  std::move(plan)};
+    return &entry;
+  }
+
+  LastAnswer last;
+  RepeatedCalls repeated;
+
+ private:
+  static std::uint64_t packed_id(const Request& r) {
+    return r.call->packed != nullptr ? r.call->packed->id : 0;
+  }
+  Entry& place(const Request& r, std::uint64_t generation) {
+    // Contexts, guards and splits of one problem have places of their own, by the low bits.
+    const std::uint64_t kind = 4 * (generation + packed_id(r)) +
+                               2 * (r.devices == Devices::kAll ? 1 : 0) +
+                               (is_guarded(r.guard) ? 1 : 0);
+    return entries_[slot_of(r.problem(), kind, kEntries)];
+  }
+
+  static constexpr std::size_t kEntries = 128;
+  std::array<Entry, kEntries> entries_ = {};
+};
+
+}  // namespace rooftile

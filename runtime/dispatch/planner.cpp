@@ -1,0 +1,270 @@
+#include "runtime/dispatch/planner.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "core/error.h"
+#include "core/groups.h"
+#include "runtime/call/call_checks.h"
+#include "runtime/call/packed_operand.h"
+#include "runtime/call/slices.h"
+#include "runtime/support/background.h"
+
+namespace rooftile {
+namespace {
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+// While one slice is computed, the operands of another one are transferred.
+constexpr int kSlicesAtATime = 2;
+
+bool has_rows(const Request& r) {
+  return !is_empty(r.problem()) && (r.grouped == nullptr || rows_of(r.grouped->groups) > 0);
+}
+
+/// What is special about the request, for the log.
+std::string about(const Request& r) {
+  if (r.call->packed != nullptr) return about_packed(*r.call);
+  return is_guarded(r.guard) ? "guarded" : "";
+}
+
+[[noreturn]] void refuse_float64(const Guard& guard) {
+  fail(
+      ErrorCode::kUnsupported,
+      "the device tier is forced (by the call, the context or ROOFTILE_TIER), but {} needs float64 "
+      "sums, which the device tier does not compute; set the tier to auto, or force a host tier",
+      precision_of(guard) == Precision::kExact64
+          ? std::string("the precision exact64 (of the call, the context or ROOFTILE_PRECISION)")
+          : fmt::format("the guard's kappa of {}", guard.kappa));
+}
+
+}  // namespace
+
+Problem typical_problem(const Request& r) {
+  Problem p = r.problem();
+  if (r.grouped != nullptr) p.grouping = typical_grouping(p);
+  return p;
+}
+
+Residencies residencies_of(const GemmCall& call) {
+  Residencies where;
+  if (call.packed == nullptr) return where;
+  (call.packed->shape.operand == Operand::kA ? where.a : where.b) = Residency::kPacked;
+  return where;
+}
+
+std::optional<Operand> packed_operand(const Residencies& where) {
+  if (where.a == Residency::kPacked) return Operand::kA;
+  if (where.b == Residency::kPacked) return Operand::kB;
+  return std::nullopt;
+}
+
+std::string about_packed(const GemmCall& call) {
+  return fmt::format("packed {}", call.packed->shape.operand == Operand::kA ? "a" : "b");
+}
+
+Tier precise_host(Tier host, const Guard& guard) {
+  // No spot check covers the host's float32 sums, so the host computes in float64 where kHigh is
+  // requested.
+  const bool float64 = needs_float64(guard) || precision_of(guard) == Precision::kHigh;
+  return float64 ? Tier::kHost64 : host;
+}
+
+Request Planner::request(const GemmCall& call, const GroupedCall* grouped) const {
+  const Settings& settings = state_.settings;
+  Request r = {.call = &call,
+               .grouped = grouped,
+               .tier = call.tier == TierChoice::kAuto ? settings.tier : call.tier,
+               .guard = call.guard,
+               .devices = call.devices == Devices::kDefault ? settings.devices : call.devices};
+  if (!r.guard.precision) r.guard.precision = settings.precision;
+  // Integer sums are exact in every tier, so float64 gains nothing.
+  if (call.problem.types.c == DataType::kI32) {
+    r.guard.precision = Precision::kStandard;
+    r.guard.kappa = 0;
+  }
+  // On the program's own device nothing runs that the program has not asked for.
+  if (r.is_forced() || grouped != nullptr || call.packed != nullptr || settings.adopts_device ||
+      state_.is_deterministic() || !state_.data.profile)
+    r.devices = Devices::kOne;
+  return r;
+}
+
+Plan Planner::plan(const Request& r) const {
+  if (!has_rows(r)) return {.reason = Reason::kNothingToDo};
+  if (r.tier == TierChoice::kDevice) return on_forced_device(r);
+  if (r.is_forced()) return on_forced_host(r);
+  if (needs_float64(r.guard)) return {.tier = Tier::kHost64, .reason = Reason::kPrecision};
+  return predicted(r);
+}
+
+Plan Planner::on_forced_host(const Request& r) const {
+  const Tier forced = tier_of(r.tier), tier = precise_host(forced, r.guard);
+  return {.tier = tier,
+          .reason = tier == forced ? Reason::kForced : Reason::kPrecision,
+          .threads = forced == Tier::kHost1 ? HostThreads::kOne : HostThreads::kAll};
+}
+
+Plan Planner::on_forced_device(const Request& r) const {
+  const Problem& p = r.problem();
+  if (r.grouped != nullptr && is_guarded(r.guard))
+    fail(ErrorCode::kUnsupported,
+         "the device tier was requested, but grouped calls on a device support neither a scan, nor "
+         "a check, nor a precision above standard");
+  if (needs_float64(r.guard)) refuse_float64(r.guard);
+  // A caller that forces the device would profit from tuning even where the host is predicted to
+  // win.
+  const auto forced = [&] {
+    return Plan{.tier = Tier::kDevice,
+                .reason = Reason::kForced,
+                .only_device = true,
+                .wait = wait_of(Reason::kForced),
+                .untuned_calls = state_.untuned_counter(typical_problem(r), kInfinity)};
+  };
+  if (r.grouped != nullptr) return forced();
+  if (r.call->packed != nullptr) return with_packed(r, forced());
+  if (const std::string why_not = state_.use_untuned_device(); !why_not.empty())
+    fail(ErrorCode::kUnsupported, "the device tier was requested, but cannot be used: {}", why_not);
+  if (slices_of(*r.call).empty())
+    if (const DeviceTier::Refusal refusal = state_.device->veto(p); !refusal.reason.empty())
+      fail(ErrorCode::kUnsupported, "{}", refusal.reason);
+  return forced();
+}
+
+Plan Planner::with_packed(const Request& r, Plan plan) const {
+  if (const std::string why = cannot_use_packed(*r.call); !why.empty()) {
+    if (state_.log != nullptr)
+      state_.log->say_note(r.problem(), about_packed(*r.call) + " is not used: " + why);
+    return {.reads_packed = false};
+  }
+  if (!gives_only_packed(*r.call)) return plan;
+  plan.tier = Tier::kDevice;
+  plan.only_device = true;
+  plan.wait = DeviceTier::Wait::kBest;
+  plan.device_margin_ns = kInfinity;
+  return plan;
+}
+
+Plan Planner::predicted(const Request& r) const {
+  const Problem& p = r.problem();
+  const Choice choice = choose(question(p, residencies_of(*r.call), r.guard), state_.data.model,
+                               [&](Call& call) { ask_device(call, p, r.call); });
+  if (choice.veto_name == Veto::kDeviceGone) state_.device->warn_gone();
+  const bool high = precision_of(r.guard) == Precision::kHigh;
+  const Tier host = precise_host(faster_host(choice.host_ns, choice.host1_ns), r.guard);
+  Plan plan = {.tier = choice.tier == Tier::kDevice ? choice.tier : host,
+               .host = host,
+               .wait = wait_of(Reason::kPredicted),
+               .device_margin_ns = choice.best_host_ns - choice.device_ns};
+  if (plan.tier != Tier::kDevice && high) plan.reason = Reason::kPrecision;
+  if (r.grouped != nullptr && is_guarded(r.guard)) {
+    plan.tier = host;
+    plan.reason = Reason::kPrecision;
+  }
+  const bool packed = r.call->packed != nullptr;
+  plan.untuned_calls = state_.untuned_counter(
+      typical_problem(r), packed ? kInfinity : choice.best_host_ns - choice.least_device_ns);
+  if (packed) plan = with_packed(r, std::move(plan));
+  if (state_.log != nullptr && plan.reads_packed) log_decision(r, plan);
+  if (packed || r.grouped != nullptr) return plan;
+  request_kernel(r, choice);
+  if (!is_guarded(r.guard)) plan.times = times_of(p, choice);
+  if (r.devices == Devices::kAll) consider_split(plan, r, choice);
+  return plan;
+}
+
+void Planner::consider_split(Plan& plan, const Request& r, const Choice& choice) const {
+  // Shorter calls end before a thread has started.
+  if (std::min(choice.device_ns, choice.best_host_ns) < thread_start_ns()) return;
+  auto course = std::make_shared<SplitCourse>(plan_split(r.problem(), r.guard));
+  if (state_.log != nullptr) state_.log->say_split(r.problem(), course->decision().reason);
+  if (!course->decision().wins) return;
+  plan.unsplit = plan.tier;
+  plan.tier = Tier::kSplit;
+  plan.reason = Reason::kPredicted;
+  const bool measures = !state_.settings.split_always && !is_guarded(r.guard);
+  plan.times = measures ? times_of(r.problem(), choice, course->decision().plan.ns) : TierTimes();
+  plan.split = std::move(course);
+}
+
+TierTimes Planner::times_of(const Problem& p, const Choice& choice, double split_ns) const {
+  // Largest ratio of predicted times at which a device that is predicted to lose is measured too. A
+  // device is not opened only to measure it. The host has no BLAS for other types than float32: its
+  // widened copies, whose pages the system has to find, took 10 ms instead of one beside an H100.
+  const double near = p.types == Types{} ? 1.5 : 4;
+  if (state_.settings.measure_calls == MeasureCalls::kNo || !reads_operands(p)) return {};
+  const bool split = std::isfinite(split_ns);
+  TierTimes::Predicted predicted = {
+      .host_ns = choice.host_ns, .host1_ns = choice.host1_ns, .split_ns = split_ns};
+  if (choice.tier == Tier::kDevice ||
+      (choice.device_ns < near * choice.best_host_ns && state_.device->opened())) {
+    // Calls that are sliced are not timed.
+    if (state_.device->fits(p))
+      predicted.device_ns = choice.device_ns;
+    else if (!split)
+      return {};
+  }
+  return TierTimes(predicted, split ? Tier::kSplit : choice.tier);
+}
+
+DeviceTier::Wait Planner::wait_of(Reason reason) const {
+  if (state_.settings.while_compiling == WhileCompiling::kWait) return DeviceTier::Wait::kBest;
+  return reason == Reason::kForced ? DeviceTier::Wait::kFirst : DeviceTier::Wait::kNo;
+}
+
+void Planner::request_kernel(const Request& r, const Choice& choice) const {
+  // A call that goes to the device requests one itself.
+  const DeviceTier* const device = state_.device.get();
+  if (device == nullptr || choice.tier == Tier::kDevice) return;
+  const KernelChooser& chooser = *device->chooser();
+  if (chooser.on_demand() == nullptr) return;
+  const Problem& p = r.problem();
+  const Means means = chooser.choose(p).means;
+  if (means != Means::kNone && means != Means::kHostPass) return;
+  if (device->veto(p).name != Veto::kNone) return;  // the device is gone, or the parent's
+  Call with_kernel = question(p, {}, r.guard);
+  with_kernel.max_binding_bytes =
+      static_cast<double>(device->profile().limits.max_storage_buffer_range_bytes);
+  if (choose(with_kernel, state_.data.model).tier == Tier::kDevice) chooser.request_kernel(p);
+}
+
+void Planner::log_decision(const Request& r, const Plan& plan) const {
+  // Where the precision decides, the answer's line says so, and this one would name another tier.
+  if (plan.reason == Reason::kPrecision && r.grouped == nullptr) return;
+  const Problem& p = r.problem();
+  const Decision decision = decide(p, residencies_of(*r.call), r.guard, r.call);
+  const bool quick =
+      plan.tier == Tier::kDevice && r.grouped == nullptr && r.call->packed == nullptr;
+  state_.log->say(typical_problem(r), decision, best_kernel(p, {}, r.call),
+                  quick ? quick_kernel(p, plan.device_margin_ns) : std::string(), about(r));
+}
+
+std::vector<GemmCall> Planner::slices_of(const GemmCall& call) const {
+  const DeviceTier* const device = state_.device.get();
+  if (device == nullptr || device->fits(call.problem)) return {};
+  return slices(call, [&](const Problem& p) { return device->fits(p, kSlicesAtATime); });
+}
+
+std::string Planner::cannot_use_packed(const GemmCall& call) const {
+  const PackedOperand& packed = *call.packed;
+  DeviceTier* const device = state_.device.get();
+  if (device == nullptr) return state_.data.note;
+  if (packed.forms.empty())
+    return "no device computed such calls when it was packed; pass the operand itself, or tune for "
+           "such calls and pack it again";
+  if (DeviceTier::Refusal refusal = device->veto(call.problem); !refusal.reason.empty())
+    return std::move(refusal.reason);
+  if (packed.device != device->device())
+    return "it was packed for calls on buffers of the program's own device";
+  const std::vector<RankedChoice> kernels = device->chooser()->ranked(call);
+  if (kernels.empty())
+    return fmt::format("no certified kernel of {} reads it for {}; pack it again for such calls",
+                       device->profile().name, to_string(call.problem));
+  if (device->all_failed(kernels))
+    return fmt::format("every kernel of {} that reads it for {} has failed ({}); pack it again",
+                       device->profile().name, to_string(call.problem),
+                       device->state().last_failure);
+  return {};
+}
+
+}  // namespace rooftile

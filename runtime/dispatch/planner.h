@@ -1,0 +1,119 @@
+// Makes the plan of a request: which tier computes it, and what happens where that cannot.
+#pragma once
+
+#include <limits>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "runtime/dispatch/context_state.h"
+#include "runtime/dispatch/explanation.h"
+#include "runtime/dispatch/plan.h"
+#include "runtime/model/dispatch.h"
+#include "runtime/tuned/kernel_chooser.h"
+
+namespace rooftile {
+
+/// A packed operand is neither transferred nor packed again; the other operands lie in host memory.
+Residencies residencies_of(const GemmCall& call);
+/// Which of A and B is packed; at most one is.
+std::optional<Operand> packed_operand(const Residencies& where);
+/// "packed b", of a call with a packed operand, for the log.
+std::string about_packed(const GemmCall& call);
+
+/// Thread-safe. Plans depend on the database, the calibration, what has been certified on demand,
+/// and which devices and kernels have failed; ContextState::generation changes with the last two.
+class Planner {
+ public:
+  explicit Planner(ContextState& state) : state_(state) {}
+
+  /// The request of a validated call. The context gives what the call leaves open.
+  Request request(const GemmCall& call, const GroupedCall* grouped = nullptr) const;
+
+  /// A forced device throws kUnsupported where it cannot compute the call at all. Opens no device,
+  /// but finds out which there are.
+  Plan plan(const Request& r) const;
+
+  /// The model's decision, without regard to forced tiers. `call`: of the problem, where it may
+  /// have a packed operand; null: it has none.
+  Decision decide(const Problem& p, const Residencies& where, const Guard& guard = {},
+                  const GemmCall* call = nullptr) const;
+  /// The decision for a call, with the tier and the kernel that would run.
+  Explanation explain(const Request& r, const Residencies& where) const;
+
+  /// Slices of a call that exceeds the device's buffers, each of which fits. Empty when the call
+  /// fits or cannot be sliced.
+  std::vector<GemmCall> slices_of(const GemmCall& call) const;
+  /// Why the device cannot compute this call with its packed operand; "" when it can.
+  std::string cannot_use_packed(const GemmCall& call) const;
+
+ private:
+  Plan on_forced_host(const Request& r) const;
+  Plan on_forced_device(const Request& r) const;
+  Plan predicted(const Request& r) const;
+  /// The plan for a call with a packed operand, of one that would not depend on it.
+  Plan with_packed(const Request& r, Plan plan) const;
+  /// Puts the split into a plan for one tier, where that is predicted to be faster.
+  void consider_split(Plan& plan, const Request& r, const Choice& choice) const;
+  /// Tiers on which calls of the problem are measured, if any. split_ns: the predicted time of the
+  /// split, infinity where there is none.
+  TierTimes times_of(const Problem& p, const Choice& choice,
+                     double split_ns = std::numeric_limits<double>::infinity()) const;
+  /// What a call waits for, depending on whether the device was forced or chosen.
+  DeviceTier::Wait wait_of(Reason reason) const;
+  /// Requests the certification of a kernel for a problem of an untuned class, if calls that the
+  /// host answers now would then run on the device.
+  void request_kernel(const Request& r, const Choice& choice) const;
+  /// Logs the decision with the kernels that would run, for a request whose tier is not forced.
+  void log_decision(const Request& r, const Plan& plan) const;
+
+  // What the model is asked (questions.cpp).
+
+  /// A call of these operands, before the device is asked about it. Of a grouped problem: the batch
+  /// of as many matrices and the same work as it has in its groups.
+  Call question(const Problem& p, const Residencies& where, const Guard& guard) const;
+  /// Fills in what the model cannot know of the device: a veto, slices, the kernel of operands that
+  /// are packed or lie there, of a grouped problem its kernel. `call` as for decide().
+  void ask_device(Call& question, const Problem& p, const GemmCall* call) const;
+  void ask_for_groups(Call& question, const Problem& p) const;
+  /// Fills in by which means the device computes the problem's class, which may not have been
+  /// tuned, or a veto where there are none.
+  void ask_means(Call& question, const Residencies& where) const;
+  /// Fills in how the device would compute a call that exceeds its buffers; false when it cannot.
+  bool ask_for_parts(Call& question, const Residencies& where) const;
+  KernelChoice kernels_for(const Problem& p, const Residencies& where) const;
+  /// The device's kernels, best first. `call` as for decide().
+  std::vector<RankedChoice> ranked(const Problem& p, const Residencies& where,
+                                   const GemmCall* call) const;
+  std::string best_kernel(const Problem& p, const Residencies& where,
+                          const GemmCall* call) const;  ///< "" when there is none.
+  /// Kernel that runs while the best one is compiled; "" when there is none, or when calls wait for
+  /// the best kernel.
+  std::string quick_kernel(const Problem& p, double margin_ns) const;
+  /// What is to be said of a problem that no means computes: whether a kernel may still be
+  /// certified for it.
+  std::string why_not_certified(const Problem& p) const;
+  /// Explanation::forced_device for a problem that the model vetoes so.
+  std::string_view forced_device(const Problem& p, Veto veto) const;
+
+  // Splits (split_plan.cpp).
+
+  /// The decision between this device and the host. kernel_ns: of its kernel, if it is known.
+  Decision decide_on(const DeviceTier& on, const DispatchModel& model, const Problem& p,
+                     const Guard& guard, std::optional<double> kernel_ns) const;
+  /// Predicted time of a host tier.
+  double host_ns(const Problem& p, Tier tier, const Guard& guard) const;
+  /// Adds the workers with their predictions.
+  void add_parties(SplitDecision& d, const Problem& p, const Guard& guard) const;
+  SplitDecision plan_split(const Problem& p, const Guard& guard) const;
+  SplitExplanation explain_split(const Request& r, const Residencies& where) const;
+
+  ContextState& state_;
+};
+
+/// The tier that answers where a host tier was chosen or forced: HOST64 where the guard requires
+/// more than unchecked float32 sums.
+Tier precise_host(Tier host, const Guard& guard);
+
+}  // namespace rooftile
