@@ -44,9 +44,9 @@ struct Plan {
   double device_margin_ns = std::numeric_limits<double>::infinity();
   bool reads_packed = true;  ///< Some kernel can compute the call with its packed operand.
   TierTimes times = {};      ///< Of the tiers on which calls are measured.
-  /// Of tier kSplit: the plans of its parts, and the tier until their kernels are compiled.
+  /// How the call would be split; null: that was not considered.
   std::shared_ptr<SplitCourse> split = nullptr;
-  Tier unsplit = Tier::kHost;
+  Tier unsplit = Tier::kHost;  ///< Of tier kSplit: until the kernels of the shares are compiled.
   /// Counter of these calls in the context's log; null: they are not counted.
   std::atomic<std::int64_t>* untuned_calls = nullptr;
 };

@@ -93,16 +93,47 @@ Request Planner::request(const GemmCall& call, const GroupedCall* grouped) const
 Plan Planner::plan(const Request& r) const {
   if (!has_rows(r)) return {.reason = Reason::kNothingToDo};
   if (r.tier == TierChoice::kDevice) return on_forced_device(r);
-  if (r.is_forced()) return on_forced_host(r);
-  if (needs_float64(r.guard)) return {.tier = Tier::kHost64, .reason = Reason::kPrecision};
-  return predicted(r);
+  if (r.is_forced() || needs_float64(r.guard)) return on_host(r);
+  const Choice choice = choose_tier(r);
+  Plan plan = predicted(r, choice);
+  if (choice.veto_name == Veto::kDeviceGone) state_.device->warn_gone();
+  const bool packed = r.call->packed != nullptr;
+  if (plan.reads_packed)
+    plan.untuned_calls = state_.untuned_counter(
+        typical_problem(r), packed ? kInfinity : choice.best_host_ns - choice.least_device_ns);
+  if (!packed && r.grouped == nullptr) request_kernel(r, choice);
+  if (state_.log != nullptr) log_plan(r, plan);
+  return plan;
 }
 
-Plan Planner::on_forced_host(const Request& r) const {
-  const Tier forced = tier_of(r.tier), tier = precise_host(forced, r.guard);
+Choice Planner::choose_tier(const Request& r) const {
+  const Problem& p = r.problem();
+  return choose(question(p, residencies_of(*r.call), r.guard), state_.data.model,
+                [&](Call& call) { ask_device(call, p, r.call); });
+}
+
+Plan Planner::predicted(const Request& r, const Choice& choice) const {
+  const bool guarded = is_guarded(r.guard);
+  const Tier host = precise_host(faster_host(choice.host_ns, choice.host1_ns), r.guard);
+  Plan plan = {.tier = choice.tier == Tier::kDevice ? choice.tier : host,
+               .host = host,
+               .wait = wait_of(Reason::kPredicted),
+               .device_margin_ns = choice.best_host_ns - choice.device_ns};
+  const bool grouped = is_grouped(r.problem());
+  if (grouped && guarded) plan.tier = host;  // No guard knows groups.
+  const bool for_precision = grouped ? guarded : precision_of(r.guard) == Precision::kHigh;
+  if (plan.tier != Tier::kDevice && for_precision) plan.reason = Reason::kPrecision;
+  if (r.call->packed != nullptr) return with_packed(r, std::move(plan));
+  if (!grouped && !guarded) plan.times = times_of(r.problem(), choice);
+  if (r.devices == Devices::kAll) consider_split(plan, r, choice);
+  return plan;
+}
+
+Plan Planner::on_host(const Request& r) const {
+  const Tier wanted = tier_of(r.tier), tier = precise_host(wanted, r.guard);
   return {.tier = tier,
-          .reason = tier == forced ? Reason::kForced : Reason::kPrecision,
-          .threads = forced == Tier::kHost1 ? HostThreads::kOne : HostThreads::kAll};
+          .reason = tier == wanted ? Reason::kForced : Reason::kPrecision,
+          .threads = wanted == Tier::kHost1 ? HostThreads::kOne : HostThreads::kAll};
 }
 
 Plan Planner::on_forced_device(const Request& r) const {
@@ -132,44 +163,12 @@ Plan Planner::on_forced_device(const Request& r) const {
 }
 
 Plan Planner::with_packed(const Request& r, Plan plan) const {
-  if (const std::string why = cannot_use_packed(*r.call); !why.empty()) {
-    if (state_.log != nullptr)
-      state_.log->say_note(r.problem(), about_packed(*r.call) + " is not used: " + why);
-    return {.reads_packed = false};
-  }
+  if (!cannot_use_packed(*r.call).empty()) return {.reads_packed = false};
   if (!gives_only_packed(*r.call)) return plan;
   plan.tier = Tier::kDevice;
   plan.only_device = true;
   plan.wait = DeviceTier::Wait::kBest;
   plan.device_margin_ns = kInfinity;
-  return plan;
-}
-
-Plan Planner::predicted(const Request& r) const {
-  const Problem& p = r.problem();
-  const Choice choice = choose(question(p, residencies_of(*r.call), r.guard), state_.data.model,
-                               [&](Call& call) { ask_device(call, p, r.call); });
-  if (choice.veto_name == Veto::kDeviceGone) state_.device->warn_gone();
-  const bool high = precision_of(r.guard) == Precision::kHigh;
-  const Tier host = precise_host(faster_host(choice.host_ns, choice.host1_ns), r.guard);
-  Plan plan = {.tier = choice.tier == Tier::kDevice ? choice.tier : host,
-               .host = host,
-               .wait = wait_of(Reason::kPredicted),
-               .device_margin_ns = choice.best_host_ns - choice.device_ns};
-  if (plan.tier != Tier::kDevice && high) plan.reason = Reason::kPrecision;
-  if (r.grouped != nullptr && is_guarded(r.guard)) {
-    plan.tier = host;
-    plan.reason = Reason::kPrecision;
-  }
-  const bool packed = r.call->packed != nullptr;
-  plan.untuned_calls = state_.untuned_counter(
-      typical_problem(r), packed ? kInfinity : choice.best_host_ns - choice.least_device_ns);
-  if (packed) plan = with_packed(r, std::move(plan));
-  if (state_.log != nullptr && plan.reads_packed) log_decision(r, plan);
-  if (packed || r.grouped != nullptr) return plan;
-  request_kernel(r, choice);
-  if (!is_guarded(r.guard)) plan.times = times_of(p, choice);
-  if (r.devices == Devices::kAll) consider_split(plan, r, choice);
   return plan;
 }
 
@@ -228,15 +227,20 @@ void Planner::request_kernel(const Request& r, const Choice& choice) const {
   if (choose(with_kernel, state_.data.model).tier == Tier::kDevice) chooser.request_kernel(p);
 }
 
-void Planner::log_decision(const Request& r, const Plan& plan) const {
-  // Where the precision decides, the answer's line says so, and this one would name another tier.
-  if (plan.reason == Reason::kPrecision && r.grouped == nullptr) return;
+void Planner::log_plan(const Request& r, const Plan& plan) const {
   const Problem& p = r.problem();
-  const Decision decision = decide(p, residencies_of(*r.call), r.guard, r.call);
-  const bool quick =
-      plan.tier == Tier::kDevice && r.grouped == nullptr && r.call->packed == nullptr;
-  state_.log->say(typical_problem(r), decision, best_kernel(p, {}, r.call),
-                  quick ? quick_kernel(p, plan.device_margin_ns) : std::string(), about(r));
+  if (!plan.reads_packed)
+    return state_.log->say_note(
+        p, about_packed(*r.call) + " is not used: " + cannot_use_packed(*r.call));
+  // Where the precision decides, the answer's line says so, and the decision names another tier.
+  if (plan.reason != Reason::kPrecision || r.grouped != nullptr) {
+    const bool quick =
+        plan.tier == Tier::kDevice && r.grouped == nullptr && r.call->packed == nullptr;
+    state_.log->say(typical_problem(r), decide(p, residencies_of(*r.call), r.guard, r.call),
+                    best_kernel(p, {}, r.call),
+                    quick ? quick_kernel(p, plan.device_margin_ns) : std::string(), about(r));
+  }
+  if (plan.split != nullptr) state_.log->say_split(p, plan.split->decision().reason);
 }
 
 std::vector<GemmCall> Planner::slices_of(const GemmCall& call) const {

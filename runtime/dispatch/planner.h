@@ -39,7 +39,8 @@ class Planner {
   /// have a packed operand; null: it has none.
   Decision decide(const Problem& p, const Residencies& where, const Guard& guard = {},
                   const GemmCall* call = nullptr) const;
-  /// The decision for a call, with the tier and the kernel that would run.
+  /// What the plan of a call is and why, with the kernel that would run. where: for questions about
+  /// operands that lie on the device, which a call has not.
   Explanation explain(const Request& r, const Residencies& where) const;
 
   /// Slices of a call that exceeds the device's buffers, each of which fits. Empty when the call
@@ -49,9 +50,12 @@ class Planner {
   std::string cannot_use_packed(const GemmCall& call) const;
 
  private:
-  Plan on_forced_host(const Request& r) const;
+  /// The plan for a forced host tier, or where the guard needs float64 sums.
+  Plan on_host(const Request& r) const;
   Plan on_forced_device(const Request& r) const;
-  Plan predicted(const Request& r) const;
+  Choice choose_tier(const Request& r) const;
+  /// The plan for a tier that is not forced. Notes nothing, so that explain() may ask for it.
+  Plan predicted(const Request& r, const Choice& choice) const;
   /// The plan for a call with a packed operand, of one that would not depend on it.
   Plan with_packed(const Request& r, Plan plan) const;
   /// Puts the split into a plan for one tier, where that is predicted to be faster.
@@ -65,8 +69,8 @@ class Planner {
   /// Requests the certification of a kernel for a problem of an untuned class, if calls that the
   /// host answers now would then run on the device.
   void request_kernel(const Request& r, const Choice& choice) const;
-  /// Logs the decision with the kernels that would run, for a request whose tier is not forced.
-  void log_decision(const Request& r, const Plan& plan) const;
+  /// Logs the plan of a request whose tier is not forced, with the decision and the kernels.
+  void log_plan(const Request& r, const Plan& plan) const;
 
   // What the model is asked (questions.cpp).
 
@@ -107,7 +111,8 @@ class Planner {
   /// Adds the workers with their predictions.
   void add_parties(SplitDecision& d, const Problem& p, const Guard& guard) const;
   SplitDecision plan_split(const Problem& p, const Guard& guard) const;
-  SplitExplanation explain_split(const Request& r, const Residencies& where) const;
+  /// course: of the request's plan.
+  SplitExplanation explain_split(const Request& r, const SplitCourse* course, bool on_device) const;
 
   ContextState& state_;
 };

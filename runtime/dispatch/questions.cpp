@@ -15,6 +15,9 @@ bool any_on_device(const Residencies& where) {
   return where.a == Residency::kDevice || where.b == Residency::kDevice ||
          where.c == Residency::kDevice;
 }
+bool in_host_memory(const Residencies& where) {
+  return where.a == Residency::kHost && where.b == Residency::kHost && where.c == Residency::kHost;
+}
 bool all_resident(const Residencies& where) {
   return where.a != Residency::kHost && where.b != Residency::kHost &&
          where.c == Residency::kDevice;
@@ -125,7 +128,7 @@ void Planner::ask_means(Call& question, const Residencies& where) const {
 
 bool Planner::ask_for_parts(Call& question, const Residencies& where) const {
   // Operands that do not fit cannot reside on the device.
-  if (any_on_device(where) || packed_operand(where)) return false;
+  if (!in_host_memory(where)) return false;
   const std::vector<GemmCall> parts = slices_of({.problem = question.problem});
   const OperandPlaces places = {.c_is_checked = question.c_is_checked,
                                 .max_binding_bytes = question.max_binding_bytes};
@@ -220,19 +223,26 @@ Explanation Planner::explain(const Request& r, const Residencies& given) const {
                 .measured_host1_ns = measured_ns(state_.data.calibration.host1, p)};
   if (device != nullptr)
     e.measured_kernel_ns = device->chooser()->ranking().measured_ns(kernel_problem(p));
-  if (e.forced) e.decision.tier = tier_of(r.tier);
-  if (r.tier == TierChoice::kDevice) e.forced_device = forced_device(p, e.decision.veto_name);
-  if (const Tier tier = e.decision.tier; tier != Tier::kDevice) {
-    e.decision.tier = precise_host(tier, r.guard);
-    e.for_precision = e.decision.tier != tier || (!e.forced && needs_float64(r.guard));
+  std::optional<Plan> plan;
+  if (r.tier == TierChoice::kDevice) {
+    e.decision.tier = Tier::kDevice;
+    e.forced_device = forced_device(p, e.decision.veto_name);
+  } else if (r.is_forced() || needs_float64(r.guard)) {
+    plan = on_host(r);
+  } else if (packed || in_host_memory(where)) {
+    plan = predicted(r, choose_tier(r));
   }
+  if (plan && !plan->reads_packed) plan = std::nullopt;  // Then it is another call that runs.
+  const Tier decided = e.decision.tier;
+  const Tier without_plan = decided == Tier::kDevice ? decided : precise_host(decided, r.guard);
+  e.decision.tier = plan ? plan->tier : without_plan;
+  e.for_precision = plan ? plan->reason == Reason::kPrecision : without_plan != decided;
+  const Tier unsplit = e.decision.tier == Tier::kSplit ? plan->unsplit : e.decision.tier;
   if (is_grouped(p)) return e;  // Such a call waits for its kernel, and is not split.
-  const bool margin_counts = !e.forced;
-  if (e.decision.tier == Tier::kDevice && !all_resident(where) && !packed_operand(where))
-    e.quick_kernel = quick_kernel(p, margin_counts ? e.decision.best_host_ns - e.decision.device_ns
-                                                   : std::numeric_limits<double>::infinity());
-  e.split = explain_split(r, where);
-  if (e.split.wins) e.decision.tier = Tier::kSplit;
+  if (unsplit == Tier::kDevice && !all_resident(where) && !packed_operand(where))
+    e.quick_kernel = quick_kernel(p, e.forced ? std::numeric_limits<double>::infinity()
+                                              : e.decision.best_host_ns - e.decision.device_ns);
+  e.split = explain_split(r, plan ? plan->split.get() : nullptr, !in_host_memory(where));
   return e;
 }
 

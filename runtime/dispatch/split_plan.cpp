@@ -136,25 +136,26 @@ SplitDecision Planner::plan_split(const Problem& p, const Guard& guard) const {
   return best;
 }
 
-SplitExplanation Planner::explain_split(const Request& r, const Residencies& where) const {
+SplitExplanation Planner::explain_split(const Request& r, const SplitCourse* course,
+                                        bool elsewhere) const {
   const Settings& settings = state_.settings;
   const Devices asked = r.call->devices == Devices::kDefault ? settings.devices : r.call->devices;
   if (asked != Devices::kAll) return {};
-  const bool on_device =
-      where.a != Residency::kHost || where.b != Residency::kHost || where.c != Residency::kHost;
   if (state_.is_deterministic())
     return {.reason =
                 "a deterministic context splits no calls: which devices there are must not "
                 "change bits"};
   if (settings.adopts_device) return {.reason = "the context is on the program's own device"};
   if (r.is_forced()) return {.reason = "the tier is forced"};
-  if (r.call->packed != nullptr || on_device) return {.reason = "an operand lies on one device"};
+  if (elsewhere) return {.reason = "an operand lies on one device"};
   if (!state_.data.profile) return {.reason = state_.data.note};
   if (needs_float64(r.guard)) return {.reason = "only the host has the precision"};
   if (is_empty(r.problem())) return {.reason = "there is nothing to compute"};
-  const SplitDecision d = plan_split(r.problem(), r.guard);
-  SplitExplanation explanation = {.ns = d.plan.ns, .wins = d.wins, .reason = d.reason};
-  if (d.wins) explanation.shares = shares_text(d, d.plan.shares);
+  // The plan of a short call has none.
+  const SplitDecision d = course != nullptr ? course->decision() : plan_split(r.problem(), r.guard);
+  SplitExplanation explanation = {
+      .ns = d.plan.ns, .wins = course != nullptr && d.wins, .reason = d.reason};
+  if (explanation.wins) explanation.shares = shares_text(d, d.plan.shares);
   return explanation;
 }
 
