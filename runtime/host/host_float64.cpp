@@ -39,7 +39,7 @@ void store(const GemmCall& call, std::int64_t i, double* sums) {
 void run_in_float64(const HostBlas& blas, const GemmCall& call, HostThreads threads) {
   const Problem& p = call.problem;
   // A and B are not read where they do not affect the result.
-  const bool reads = p.k > 0 && p.alpha != 0.0f;
+  const bool reads = reads_operands(p);
   const Extent nothing = {0, 0};
   Problem one = one_product(p);
   one.types = {};

@@ -34,7 +34,7 @@ void run_floats(const HostBlas& blas, const GemmCall& call, HostThreads threads)
   if (any(p.epilogue)) one.beta = 0.0f;
   if (apart) one.ldc = p.n;
   // A and B must not be read where they do not affect the result.
-  const bool reads = p.k > 0 && p.alpha != 0.0f;
+  const bool reads = reads_operands(p);
   const Extent nothing = {0, 0};
   WideOperand<float> a(p.types.a, reads ? stored_a(p) : nothing, p.lda);
   WideOperand<float> b(p.types.a, reads && !quantized(p.types) ? stored_b(p) : nothing, p.ldb);

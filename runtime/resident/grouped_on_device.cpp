@@ -31,7 +31,7 @@ class Copies {
     to.grouping = grouping_of(groups->known, static_cast<std::int64_t>(experts_.size()));
     work_.call.groups = std::move(groups);
     add_c();
-    if (to.k > 0 && to.alpha != 0.0f) {
+    if (reads_operands(to)) {
       work_.call.a = matrix(p_.types.a, {to.m, p_.k}, given_.a, p_.lda, to.lda);
       add_b();
     }

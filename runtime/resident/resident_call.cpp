@@ -102,7 +102,7 @@ ResidentCall checked_resident_call(const GemmCall& call, const OperandAddresses&
     resident.ld_residual = x.ld_residual;
     resident.stride_residual = stride;
   }
-  if (p.k > 0 && p.alpha != 0.0f) {
+  if (reads_operands(p)) {
     locate_operand(resident, call, addresses, Operand::kA);
     locate_operand(resident, call, addresses, Operand::kB);
   }

@@ -134,7 +134,7 @@ Range range(DataType type, Extent extent, const void* matrix, std::int64_t ld) {
 std::optional<RangeRefusal> range_refusal(const GemmCall& call) {
   const Problem& p = call.problem;
   const Types& types = p.types;
-  const bool reads = p.k > 0 && p.alpha != 0.0f;
+  const bool reads = reads_operands(p);
   Range a, b, c;
   if (reads)
     a = range_of_batch(p, types.a, stored_a(p), p.lda, [&](auto i) { return call.a_of(i); });
