@@ -6,7 +6,6 @@
 #include <atomic>
 #include <condition_variable>
 #include <exception>
-#include <limits>
 #include <mutex>
 #include <tuple>
 #include <unordered_map>
@@ -106,27 +105,6 @@ struct DeviceKernels::Impl {
     user = ::getpid();
   }
 };
-
-std::shared_ptr<Device> open_tuned_device(const DeviceProfile& profile,
-                                          const std::filesystem::path& cache_folder) {
-  // At exit, drivers and their libraries (LLVM) tear themselves down in exit handlers of their own.
-  // Handlers that are registered after theirs run before.
-  load_drivers();
-  if (!Background::wait_at_exit())
-    fail(ErrorCode::kDevice, "{} is not opened: the process is ending", profile.name);
-  check_not_forked();  // Else the list would be empty, as if the device were not here.
-  const Enumeration found = enumerate_devices();
-  const auto match = std::find_if(found.devices.begin(), found.devices.end(),
-                                  [&](const DeviceProfile& d) { return same_device(d, profile); });
-  if (match == found.devices.end())
-    fail(
-        ErrorCode::kDevice,
-        "the tuned device '{}' ({}) is not here or its driver has changed{}{}; run `rooftile tune`",
-        profile.name, profile.driver_info, found.note.empty() ? "" : ": ", found.note);
-  std::shared_ptr<Device> opened = Device::open(*match, {.cache_folder = cache_folder});
-  say_cache_fault(*opened);
-  return opened;
-}
 
 std::shared_ptr<Device> DeviceKernels::Impl::opened_device() {
   use();
@@ -363,23 +341,15 @@ bool DeviceKernels::ready(std::span<const RankedChoice> choices, const Signature
 
 DeviceKernels::Next DeviceKernels::next(std::span<const RankedChoice> choices,
                                         const Signature& signature, const Bound& bound,
-                                        double margin_ns) {
-  if (impl_->forked()) return {.best = true};
-  Impl& impl = *impl_;
-  const std::lock_guard lock(impl.mutex);
-  if (impl.is_settled(choices)) return {.best = true};
-  return impl.run_quick(impl.begin_with_quick(choices, signature, bound, margin_ns));
-}
-
-DeviceKernels::Next DeviceKernels::wait_for_next(std::span<const RankedChoice> choices,
-                                                 const Signature& signature, const Bound& bound) {
-  constexpr double kAnyMargin = std::numeric_limits<double>::infinity();
+                                        double margin_ns, Awaits awaits) {
   if (impl_->forked()) return {.best = true};
   Impl& impl = *impl_;
   std::unique_lock lock(impl.mutex);
   if (impl.is_settled(choices)) return {.best = true};
-  if (impl.quick(choices, signature, kAnyMargin) == nullptr) return {.best = true};
-  const RankedChoice* const quick = impl.begin_with_quick(choices, signature, bound, kAnyMargin);
+  if (awaits == Awaits::kFirst && impl.quick(choices, signature, margin_ns) == nullptr)
+    return {.best = true};
+  const RankedChoice* const quick = impl.begin_with_quick(choices, signature, bound, margin_ns);
+  if (awaits == Awaits::kNothing) return impl.run_quick(quick);
   impl.changed.wait(lock, [&] {
     return impl.gone || impl.can_run(choices) || impl.state_of(*quick) == State::kReady ||
            std::ranges::none_of(choices, [&](const RankedChoice& c) { return impl.under_way(c); });

@@ -18,11 +18,6 @@
 
 namespace rooftile {
 
-/// Opens the device with this profile. Throws kDevice when the device is absent or has changed or
-/// the process is ending, and whatever Device::open throws.
-std::shared_ptr<Device> open_tuned_device(const DeviceProfile& profile,
-                                          const std::filesystem::path& cache_folder);
-
 /// Thread-safe. No lock is held while the device is opened or a kernel compiled. In a forked child
 /// the device is gone.
 class DeviceKernels {
@@ -74,15 +69,14 @@ class DeviceKernels {
     const RankedChoice* quick = nullptr;  ///< Otherwise use this quick kernel, if it is not null.
     std::optional<Lease> lease = {};      ///< Lease on the quick kernel.
   };
+  enum class Awaits : std::uint8_t { kNothing, kFirst };
   /// Chooses the best kernel if ready() would return true, or a quick kernel (quick_kernel) if that
-  /// is ready and no other compilation is in the way. Otherwise it chooses neither and starts
-  /// opening and compiling in the background, the quick kernel first.
+  /// is ready and no other compilation is in the way. Otherwise it starts opening and compiling in
+  /// the background, the quick kernel first, and chooses neither or, with kFirst, waits for the
+  /// first of the two; the best one is then also chosen where it has no quick substitute, or that
+  /// has failed.
   Next next(std::span<const RankedChoice> choices, const Signature& signature, const Bound& bound,
-            double margin_ns);
-  /// Same as next(), but waits. It chooses the best kernel only if that is ready, has no quick
-  /// substitute, or the substitute has failed.
-  Next wait_for_next(std::span<const RankedChoice> choices, const Signature& signature,
-                     const Bound& bound);
+            double margin_ns, Awaits awaits);
 
   /// Returns whether the device is gone, possibly because of this error of work on it. No thread
   /// then waits for its kernels any more.

@@ -304,10 +304,12 @@ DeviceTier::Ran DeviceTier::run_first(const GemmCall& call, std::span<const Rank
   std::optional<Error> last;
   for (auto best = kernels.begin(); best != kernels.end();) {
     const std::span<const RankedChoice> rest(best, kernels.end());
-    const DeviceKernels::Next next = wait == Wait::kBest ? DeviceKernels::Next{.best = true}
-                                     : wait == Wait::kFirst
-                                         ? kernels_.wait_for_next(rest, signature, bound)
-                                         : kernels_.next(rest, signature, bound, margin_ns);
+    using Awaits = DeviceKernels::Awaits;
+    const DeviceKernels::Next next =
+        wait == Wait::kBest
+            ? DeviceKernels::Next{.best = true}
+            : kernels_.next(rest, signature, bound, margin_ns,
+                            wait == Wait::kFirst ? Awaits::kFirst : Awaits::kNothing);
     if (!next.best && next.quick == nullptr) return {};
     const RankedChoice& choice = next.best ? *best++ : *next.quick;
     std::shared_ptr<const Kernel> kernel;
