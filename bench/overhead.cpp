@@ -36,7 +36,7 @@ constexpr int kTiny = 8;  // m, n and k of the GEMM whose overhead is measured
 // Calls per round are so many that the clock's cost is negligible.
 constexpr int kCalls = 1000, kRounds = 301;
 constexpr std::size_t kLayers = 16;  // different GEMMs that a program calls in turn
-// Decisions: problems that differ in lda, many more than a thread's decision cache holds.
+// Decisions: problems that differ in lda, many more than a thread's plan cache holds.
 constexpr int kNewProblems = 1000;
 constexpr std::array<std::int64_t, 3> kContended = {503, 521,
                                                     487};  // m, n, k: sizes that are never tuned

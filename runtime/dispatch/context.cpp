@@ -22,6 +22,7 @@ std::string_view letter_of(Operand operand) { return operand == Operand::kA ? "a
 
 /// What a call with a packed operand needs the operand itself for; "" when it does not.
 std::string_view needs_operand(const Request& r) {
+  if (r.tier == TierChoice::kDevice && needs_float64(r.guard)) return {};  // It is refused anyhow.
   if (!r.is_forced() && needs_float64(r.guard))
     return "the requested precision needs the host, which reads";
   if (r.is_forced() && r.tier != TierChoice::kDevice) return "the requested host tier reads";
@@ -109,8 +110,12 @@ void Context::gemm(const GemmCall& call) {
 void Context::grouped(const GroupedCall& call) {
   PlanCache::of_this_thread().last.context = 0;
   validate_call(call);
-  GroupedCall asked = call;
-  if (impl_->forbids_half_sums(call.call)) asked.call.problem.types.f16_sums = false;
+  std::optional<GroupedCall> precise;
+  if (impl_->forbids_half_sums(call.call)) {
+    precise = call;
+    precise->call.problem.types.f16_sums = false;
+  }
+  const GroupedCall& asked = precise ? *precise : call;
   GemmCall of_rows = asked.call;
   of_rows.problem.m = rows_of(asked.groups);
   impl_->run(impl_->planner.request(of_rows, &asked));
@@ -131,7 +136,7 @@ void Context::Impl::run(const Request& r) {
   PlanCache& cache = PlanCache::of_this_thread();
   PlanCache::Entry* entry = nullptr;
   Plan own;
-  if (r.is_forced() || r.grouped != nullptr || is_empty(r.problem())) {
+  if (!PlanCache::keeps(r) || is_empty(r.problem())) {
     own = planner.plan(r);
   } else {
     const std::uint64_t generation = state.generation.load(std::memory_order_relaxed);
@@ -146,19 +151,18 @@ void Context::Impl::run(const Request& r) {
          letter_of(call.packed->shape.operand), planner.cannot_use_packed(call));
   // What is slower there with nothing to move is slower with the operand to move as well.
   if (packed && (!plan.reads_packed || plan.tier != Tier::kDevice)) return run_without_packed(r);
-  const std::optional<Outcome> outcome = executor.run(r, plan, packed ? nullptr : &cache.repeated);
-  if (!outcome) return run_without_packed(r);
+  const Outcome outcome = executor.run(r, plan, packed ? nullptr : &cache.repeated);
   if (state.log != nullptr)
-    state.log->say_answer(typical_problem(r), *outcome, packed ? about_packed(call) : "");
+    state.log->say_answer(counted_problem(r), outcome,
+                          packed_operand(outcome.where) ? about_packed(call) : "");
   const Problem answered = r.grouped != nullptr ? equal_batch(*r.grouped) : Problem();
   cache.last.set(state.id, r.grouped != nullptr ? answered : r.problem(),
-                 entry != nullptr ? &entry->problem : nullptr, *outcome, residencies_of(call));
+                 entry != nullptr ? &entry->problem : nullptr, outcome);
 }
 
 void Context::Impl::run_without_packed(const Request& r) {
   GemmCall plain = *r.call;
   plain.packed = nullptr;
-  validate_call(plain);
   run(planner.request(plain));
 }
 

@@ -11,6 +11,7 @@
 #include "runtime/support/background.h"
 #include "runtime/support/float_environment.h"
 #include "runtime/support/log.h"
+#include "runtime/tuned/wanted_device.h"
 
 namespace rooftile {
 namespace {

@@ -13,6 +13,7 @@
 #include "runtime/dispatch/decision_log.h"
 #include "runtime/dispatch/resident_source.h"
 #include "runtime/dispatch/settings.h"
+#include "runtime/dispatch/split_course.h"
 #include "runtime/dispatch/untuned_log.h"
 #include "runtime/execute/device_tier.h"
 #include "runtime/host/host_blas.h"
@@ -49,6 +50,7 @@ struct ContextState {
   SetOnce<DeviceTier> device;
   std::shared_ptr<UntunedLog> untuned;  ///< Null: counting is off, or there is no file to write to.
   std::atomic<bool> counts = true;      ///< False after Context::stop_counting().
+  SplitCourses split_courses;
   /// Number of spot checks, and of those that sent the call to the host: P(rerun).
   std::atomic<std::uint64_t> checks = 0, reruns = 0;
 

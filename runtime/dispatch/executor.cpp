@@ -24,8 +24,8 @@ bool rounds_between(const std::vector<GemmCall>& slices, const GemmCall& call) {
 
 bool is_host(Tier tier) { return tier != Tier::kDevice && tier != Tier::kSplit; }
 
-std::optional<Outcome> Executor::run(const Request& r, Plan& plan, RepeatedCalls* repeated) {
-  if (plan.reason == Reason::kNothingToDo) return Outcome{.reason = plan.reason};
+Outcome Executor::run(const Request& r, Plan& plan, RepeatedCalls* repeated) {
+  if (plan.reason == Reason::kNothingToDo) return {.reason = plan.reason};
   if (plan.untuned_calls != nullptr) plan.untuned_calls->fetch_add(1, std::memory_order_relaxed);
   const Tier next = plan.times.open() ? plan.times.next() : plan.tier;
   if (next == Tier::kDevice) return on_device(r, plan);
@@ -41,12 +41,18 @@ std::optional<Outcome> Executor::run(const Request& r, Plan& plan, RepeatedCalls
   // Devices must not get operands that the guard refuses.
   const bool refused = scans(r.guard) && range_refusal(*r.call);
   if (!refused)
-    if (std::optional<Outcome> outcome = run_split(r, plan)) return outcome;
-  const Reason reason = refused ? Reason::kPrecision : Reason::kCompiling;
+    if (std::optional<Outcome> outcome = run_split(r, plan)) return *std::move(outcome);
+  Reason reason = plan.unsplit_reason;
+  if (!refused && reason == Reason::kPredicted) reason = Reason::kCompiling;
   if (plan.unsplit != Tier::kDevice) return on_host(r, plan, plan.unsplit, reason);
-  std::optional<Outcome> outcome = on_device(r, plan);
-  if (outcome->reason == plan.reason) outcome->reason = reason;
+  Outcome outcome = on_device(r, plan);
+  if (outcome.reason == Reason::kPredicted) outcome.reason = reason;
   return outcome;
+}
+
+Outcome Executor::run_planned(const Request& r) {
+  Plan plan = planner_.plan(r);
+  return run(r, plan);
 }
 
 Outcome Executor::on_host(const Request& r, const Plan& plan, Tier tier, Reason reason) const {
@@ -55,10 +61,10 @@ Outcome Executor::on_host(const Request& r, const Plan& plan, Tier tier, Reason 
     run_grouped_on_host(*state_.blas, *r.grouped, tier, threads);
   else
     run_on_host(*state_.blas, *r.call, tier, threads);
-  return {.tier = tier, .reason = reason};
+  return {.tier = tier, .reason = reason, .where = residencies_of(*r.call)};
 }
 
-std::optional<Outcome> Executor::on_device(const Request& r, Plan& plan) {
+Outcome Executor::on_device(const Request& r, Plan& plan) {
   const GemmCall& call = *r.call;
   const bool is_whole = call.packed == nullptr && r.grouped == nullptr;
   if (const auto slices = is_whole ? planner_.slices_of(call) : std::vector<GemmCall>();
@@ -91,9 +97,10 @@ std::optional<Outcome> Executor::on_device(const Request& r, Plan& plan) {
     if (const DeviceTier::Ran ran =
             run_kernel(*state_.device.get(), r, wait, plan.device_margin_ns)) {
       if (is_measured && ran.best) measured(plan, now_ns() - start, r.problem());
-      return Outcome{.tier = Tier::kDevice,
-                     .reason = is_probe ? Reason::kMeasured : plan.reason,
-                     .kernel = ran.kernel};
+      return {.tier = Tier::kDevice,
+              .reason = is_probe ? Reason::kMeasured : plan.reason,
+              .kernel = ran.kernel,
+              .where = residencies_of(call)};
     }
   } catch (const DeviceTier::SpotCheckFailed&) {
     if (plan.only_device) throw;
@@ -102,7 +109,11 @@ std::optional<Outcome> Executor::on_device(const Request& r, Plan& plan) {
     if (call.packed != nullptr && !planner_.cannot_use_packed(call).empty()) {
       state_.make_plans_void();
       const bool is_gone = state_.device->veto(call.problem).name != Veto::kNone;
-      if (!is_gone && !gives_only_packed(call)) return std::nullopt;
+      if (!is_gone && !gives_only_packed(call)) {
+        GemmCall plain = call;  // Other kernels read the operand itself.
+        plain.packed = nullptr;
+        return run_planned(planner_.request(plain));
+      }
     }
     if (plan.only_device) throw;
     // The call's inputs are untouched: the host can answer.
@@ -135,24 +146,16 @@ DeviceTier::Ran Executor::run_kernel(DeviceTier& on, const Request& r, DeviceTie
     state_.checks.fetch_add(1, std::memory_order_relaxed);
     // A wrong kernel is not used again, so its failure says nothing about the errors of later
     // calls.
-    if (failure.wrong()) {
+    if (failure.wrong())
       state_.revoke(on, failure);
-    } else {
+    else
       state_.reruns.fetch_add(1, std::memory_order_relaxed);
-      state_.make_plans_void();
-    }
     throw;
   }
 }
 
-Outcome Executor::run_part(const Request& part) {
-  Plan plan = planner_.plan(part);
-  return run(part, plan, nullptr).value();
-}
-
 Outcome Executor::run_slices(const Request& r, const Plan& plan,
                              const std::vector<GemmCall>& slices) {
-  constexpr double kAnyGain = std::numeric_limits<double>::infinity();
   DeviceTier& device = *state_.device.get();
   if (state_.log != nullptr)
     state_.log->say_note(r.problem(), fmt::format("computed in {} slices", slices.size()));
@@ -165,9 +168,8 @@ Outcome Executor::run_slices(const Request& r, const Plan& plan,
     for (const GemmCall& slice : std::span(slices).first(in_turn.done)) {
       part.call = &slice;
       // Each slice counts as if it were a call of its own.
-      auto* const calls = r.is_forced() ? state_.untuned_counter(slice.problem, kAnyGain)
-                                        : planner_.plan(part).untuned_calls;
-      if (calls != nullptr) calls->fetch_add(1, std::memory_order_relaxed);
+      if (auto* const calls = planner_.counter_of(part))
+        calls->fetch_add(1, std::memory_order_relaxed);
     }
   }
   if (in_turn.gone && plan.only_device) throw *in_turn.gone;
@@ -175,7 +177,7 @@ Outcome Executor::run_slices(const Request& r, const Plan& plan,
   Outcome outcome = {.tier = Tier::kDevice, .reason = plan.reason};
   for (const GemmCall& slice : std::span(slices).subspan(in_turn.done)) {
     part.call = &slice;
-    const Outcome one = run_part(part);
+    const Outcome one = run_planned(part);
     if (in_turn.gone)
       outcome = {.tier = one.tier, .reason = Reason::kFailed};
     else if (one.reason != Reason::kPredicted && one.reason != Reason::kForced)

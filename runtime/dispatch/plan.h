@@ -1,14 +1,12 @@
-// What a caller asks of a context, and how the context is going to answer: values without pointers
-// to a device, which planner.h makes and executor.h runs.
+// What a caller asks of a context, and how the context is going to answer: two values. Planner
+// makes the second of the first, and Executor runs it.
 #pragma once
 
 #include <atomic>
 #include <cstdint>
 #include <limits>
-#include <memory>
 
 #include "runtime/call/grouped_call.h"
-#include "runtime/dispatch/split_course.h"
 #include "runtime/dispatch/tier_times.h"
 #include "runtime/execute/device_tier.h"
 #include "runtime/host/host_blas.h"
@@ -28,7 +26,7 @@ struct Request {
 };
 
 /// The problem whose calls are counted and logged: each grouped call has other groups.
-Problem typical_problem(const Request& r);
+Problem counted_problem(const Request& r);
 
 /// How the calls of one request are computed.
 struct Plan {
@@ -44,9 +42,10 @@ struct Plan {
   double device_margin_ns = std::numeric_limits<double>::infinity();
   bool reads_packed = true;  ///< Some kernel can compute the call with its packed operand.
   TierTimes times = {};      ///< Of the tiers on which calls are measured.
-  /// How the call would be split; null: that was not considered.
-  std::shared_ptr<SplitCourse> split = nullptr;
-  Tier unsplit = Tier::kHost;  ///< Of tier kSplit: until the kernels of the shares are compiled.
+  /// Of tier kSplit, whose shares are those of Planner::course_of(): what answers until the kernels
+  /// of the shares are compiled.
+  Tier unsplit = Tier::kHost;
+  Reason unsplit_reason = Reason::kPredicted;
   /// Counter of these calls in the context's log; null: they are not counted.
   std::atomic<std::int64_t>* untuned_calls = nullptr;
 };
@@ -57,6 +56,7 @@ struct Outcome {
   Reason reason = Reason::kPredicted;
   const Variant* kernel = nullptr;  ///< The kernel that the device ran; null where it ran none.
   std::string shares = {};          ///< Who computed how much, of a call that was split.
+  Residencies where = {};           ///< Of the operands: one may have been packed.
 };
 
 }  // namespace rooftile

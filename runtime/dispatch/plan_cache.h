@@ -1,9 +1,10 @@
 // What a thread knows of its calls: the plan of each request, and how the last one was answered. It
-// has no locks.
+// has no locks, and nothing that ends with the thread: exit handlers may still call.
 #pragma once
 
 #include <array>
 #include <cstdint>
+#include <type_traits>
 
 #include "core/problem.h"
 #include "core/problem_slot.h"
@@ -29,15 +30,14 @@ struct LastAnswer {
   std::array<char, 200> shares = {};  ///< Text, cut off if need be. This type needs no destructor.
 
   /// cached: the call's problem where it does not move; null: p is copied.
-  void set(std::uint64_t by, const Problem& p, const Problem* cached, const Outcome& outcome,
-           const Residencies& lay = {}) {
+  void set(std::uint64_t by, const Problem& p, const Problem* cached, const Outcome& outcome) {
     context = by;
     if (cached == nullptr) copy = p;
     problem = cached == nullptr ? &copy : cached;
     tier = outcome.tier;
     reason = outcome.reason;
     kernel = outcome.kernel;
-    where = lay;
+    where = outcome.where;
     shares[outcome.shares.copy(shares.data(), shares.size() - 1)] = '\0';
   }
   /// Stores a pointer to p, which must not move.
@@ -67,26 +67,32 @@ class PlanCache {
     std::uint64_t generation = 0;  ///< 0: the entry is empty.
     std::uint64_t packed = 0;      ///< PackedOperand::id; 0: the call has no packed operand.
     bool only_packed = false;      ///< The call gives no more of that operand.
-    Guard guard = {};
+    TierChoice tier = TierChoice::kAuto;
     Devices devices = Devices::kOne;
     Plan plan = {};
   };
 
   static PlanCache& of_this_thread();
 
+  /// Whether plans of such requests are kept. Guards' plans depend on the results of checks, and
+  /// grouped calls hardly ever repeat their groups; forced tiers need no prediction, but whether a
+  /// packed operand can be used is asked once.
+  static bool keeps(const Request& r) {
+    return !is_guarded(r.guard) && r.grouped == nullptr &&
+           (!r.is_forced() || r.call->packed != nullptr);
+  }
   /// Returns nullptr when the plan is not in the cache.
   Entry* find(const Request& r, std::uint64_t generation) {
     Entry& entry = place(r, generation);
     const bool same = entry.generation == generation && entry.packed == packed_id(r) &&
-                      entry.only_packed == gives_only_packed(*r.call) &&
-                      entry.devices == r.devices && entry.guard == r.guard &&
-                      entry.problem == r.problem();
+                      entry.only_packed == gives_only_packed(*r.call) && entry.tier == r.tier &&
+                      entry.devices == r.devices && entry.problem == r.problem();
     return same ? &entry : nullptr;
   }
-  Entry* store(const Request& r, std::uint64_t generation, Plan plan) {
+  Entry* store(const Request& r, std::uint64_t generation, const Plan& plan) {
     Entry& entry = place(r, generation);
-    entry = {r.problem(), generation, packed_id(r),   gives_only_packed(*r.call),
-             r.guard,     r.devices,  std::move(plan)};
+    entry = {r.problem(), generation, packed_id(r), gives_only_packed(*r.call),
+             r.tier,      r.devices,  plan};
     return &entry;
   }
 
@@ -98,15 +104,15 @@ class PlanCache {
     return r.call->packed != nullptr ? r.call->packed->id : 0;
   }
   Entry& place(const Request& r, std::uint64_t generation) {
-    // Contexts, guards and splits of one problem have places of their own, by the low bits.
-    const std::uint64_t kind = 4 * (generation + packed_id(r)) +
-                               2 * (r.devices == Devices::kAll ? 1 : 0) +
-                               (is_guarded(r.guard) ? 1 : 0);
+    // Contexts and splits of one problem have places of their own, by the low bits.
+    const std::uint64_t kind =
+        2 * (generation + packed_id(r)) + (r.devices == Devices::kAll ? 1 : 0);
     return entries_[slot_of(r.problem(), kind, kEntries)];
   }
 
   static constexpr std::size_t kEntries = 128;
   std::array<Entry, kEntries> entries_ = {};
 };
+static_assert(std::is_trivially_destructible_v<PlanCache>);
 
 }  // namespace rooftile

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "core/error.h"
 #include "core/groups.h"
@@ -22,6 +23,12 @@ bool has_rows(const Request& r) {
   return !is_empty(r.problem()) && (r.grouped == nullptr || rows_of(r.grouped->groups) > 0);
 }
 
+/// The largest gain over the host that a tuned kernel could bring: any is welcome where the caller
+/// has packed an operand for the device.
+double gain_ns(const Request& r, const Choice& choice) {
+  return r.call->packed != nullptr ? kInfinity : choice.best_host_ns - choice.least_device_ns;
+}
+
 /// What is special about the request, for the log.
 std::string about(const Request& r) {
   if (r.call->packed != nullptr) return about_packed(*r.call);
@@ -40,7 +47,7 @@ std::string about(const Request& r) {
 
 }  // namespace
 
-Problem typical_problem(const Request& r) {
+Problem counted_problem(const Request& r) {
   Problem p = r.problem();
   if (r.grouped != nullptr) p.grouping = typical_grouping(p);
   return p;
@@ -91,19 +98,28 @@ Request Planner::request(const GemmCall& call, const GroupedCall* grouped) const
 }
 
 Plan Planner::plan(const Request& r) const {
-  if (!has_rows(r)) return {.reason = Reason::kNothingToDo};
-  if (r.tier == TierChoice::kDevice) return on_forced_device(r);
-  if (r.is_forced() || needs_float64(r.guard)) return on_host(r);
-  const Choice choice = choose_tier(r);
-  Plan plan = predicted(r, choice);
-  if (choice.veto_name == Veto::kDeviceGone) state_.device->warn_gone();
   const bool packed = r.call->packed != nullptr;
-  if (plan.reads_packed)
-    plan.untuned_calls = state_.untuned_counter(
-        typical_problem(r), packed ? kInfinity : choice.best_host_ns - choice.least_device_ns);
-  if (!packed && r.grouped == nullptr) request_kernel(r, choice);
-  if (state_.log != nullptr) log_plan(r, plan);
+  if (!has_rows(r)) return {.reason = Reason::kNothingToDo};
+  Plan plan;
+  if (r.tier == TierChoice::kDevice) {
+    plan = on_forced_device(r);
+    plan.untuned_calls = state_.untuned_counter(counted_problem(r), kInfinity);
+  } else if (r.is_forced() || (needs_float64(r.guard) && r.grouped == nullptr)) {
+    return on_host(r);
+  } else {
+    const Choice choice = choose_tier(r);
+    plan = predicted(r, choice);
+    if (choice.veto_name == Veto::kDeviceGone) state_.device->warn_gone();
+    plan.untuned_calls = state_.untuned_counter(counted_problem(r), gain_ns(r, choice));
+    if (!packed && r.grouped == nullptr && !is_guarded(r.guard)) request_kernel(r, choice);
+  }
+  if (state_.log != nullptr && (!r.is_forced() || packed)) log_plan(r, plan);
   return plan;
+}
+
+std::atomic<std::int64_t>* Planner::counter_of(const Request& r) const {
+  return state_.untuned_counter(counted_problem(r),
+                                r.is_forced() ? kInfinity : gain_ns(r, choose_tier(r)));
 }
 
 Choice Planner::choose_tier(const Request& r) const {
@@ -130,7 +146,8 @@ Plan Planner::predicted(const Request& r, const Choice& choice) const {
 }
 
 Plan Planner::on_host(const Request& r) const {
-  const Tier wanted = tier_of(r.tier), tier = precise_host(wanted, r.guard);
+  const Tier wanted = r.is_forced() ? tier_of(r.tier) : Tier::kHost;
+  const Tier tier = precise_host(wanted, r.guard);
   return {.tier = tier,
           .reason = tier == wanted ? Reason::kForced : Reason::kPrecision,
           .threads = wanted == Tier::kHost1 ? HostThreads::kOne : HostThreads::kAll};
@@ -143,23 +160,18 @@ Plan Planner::on_forced_device(const Request& r) const {
          "the device tier was requested, but grouped calls on a device support neither a scan, nor "
          "a check, nor a precision above standard");
   if (needs_float64(r.guard)) refuse_float64(r.guard);
-  // A caller that forces the device would profit from tuning even where the host is predicted to
-  // win.
-  const auto forced = [&] {
-    return Plan{.tier = Tier::kDevice,
-                .reason = Reason::kForced,
-                .only_device = true,
-                .wait = wait_of(Reason::kForced),
-                .untuned_calls = state_.untuned_counter(typical_problem(r), kInfinity)};
-  };
-  if (r.grouped != nullptr) return forced();
-  if (r.call->packed != nullptr) return with_packed(r, forced());
+  const Plan forced = {.tier = Tier::kDevice,
+                       .reason = Reason::kForced,
+                       .only_device = true,
+                       .wait = wait_of(Reason::kForced)};
+  if (r.grouped != nullptr) return forced;
+  if (r.call->packed != nullptr) return with_packed(r, forced);
   if (const std::string why_not = state_.use_untuned_device(); !why_not.empty())
     fail(ErrorCode::kUnsupported, "the device tier was requested, but cannot be used: {}", why_not);
   if (slices_of(*r.call).empty())
     if (const DeviceTier::Refusal refusal = state_.device->veto(p); !refusal.reason.empty())
       fail(ErrorCode::kUnsupported, "{}", refusal.reason);
-  return forced();
+  return forced;
 }
 
 Plan Planner::with_packed(const Request& r, Plan plan) const {
@@ -175,15 +187,12 @@ Plan Planner::with_packed(const Request& r, Plan plan) const {
 void Planner::consider_split(Plan& plan, const Request& r, const Choice& choice) const {
   // Shorter calls end before a thread has started.
   if (std::min(choice.device_ns, choice.best_host_ns) < thread_start_ns()) return;
-  auto course = std::make_shared<SplitCourse>(plan_split(r.problem(), r.guard));
-  if (state_.log != nullptr) state_.log->say_split(r.problem(), course->decision().reason);
+  const std::shared_ptr<SplitCourse> course = course_of(r.problem(), r.guard);
   if (!course->decision().wins) return;
-  plan.unsplit = plan.tier;
-  plan.tier = Tier::kSplit;
-  plan.reason = Reason::kPredicted;
+  plan.unsplit = std::exchange(plan.tier, Tier::kSplit);
+  plan.unsplit_reason = std::exchange(plan.reason, Reason::kPredicted);
   const bool measures = !state_.settings.split_always && !is_guarded(r.guard);
   plan.times = measures ? times_of(r.problem(), choice, course->decision().plan.ns) : TierTimes();
-  plan.split = std::move(course);
 }
 
 TierTimes Planner::times_of(const Problem& p, const Choice& choice, double split_ns) const {
@@ -221,7 +230,7 @@ void Planner::request_kernel(const Request& r, const Choice& choice) const {
   const Means means = chooser.choose(p).means;
   if (means != Means::kNone && means != Means::kHostPass) return;
   if (device->veto(p).name != Veto::kNone) return;  // the device is gone, or the parent's
-  Call with_kernel = question(p, {}, r.guard);
+  Call with_kernel = question(p, {}, {});
   with_kernel.max_binding_bytes =
       static_cast<double>(device->profile().limits.max_storage_buffer_range_bytes);
   if (choose(with_kernel, state_.data.model).tier == Tier::kDevice) chooser.request_kernel(p);
@@ -233,14 +242,17 @@ void Planner::log_plan(const Request& r, const Plan& plan) const {
     return state_.log->say_note(
         p, about_packed(*r.call) + " is not used: " + cannot_use_packed(*r.call));
   // Where the precision decides, the answer's line says so, and the decision names another tier.
-  if (plan.reason != Reason::kPrecision || r.grouped != nullptr) {
+  const Reason reason = plan.tier == Tier::kSplit ? plan.unsplit_reason : plan.reason;
+  if (reason != Reason::kPrecision || r.grouped != nullptr) {
+    const Tier unsplit = plan.tier == Tier::kSplit ? plan.unsplit : plan.tier;
     const bool quick =
-        plan.tier == Tier::kDevice && r.grouped == nullptr && r.call->packed == nullptr;
-    state_.log->say(typical_problem(r), decide(p, residencies_of(*r.call), r.guard, r.call),
+        unsplit == Tier::kDevice && r.grouped == nullptr && r.call->packed == nullptr;
+    state_.log->say(counted_problem(r), decide(p, residencies_of(*r.call), r.guard, r.call),
                     best_kernel(p, {}, r.call),
                     quick ? quick_kernel(p, plan.device_margin_ns) : std::string(), about(r));
   }
-  if (plan.split != nullptr) state_.log->say_split(p, plan.split->decision().reason);
+  if (r.devices == Devices::kAll)
+    state_.log->say_split(p, course_of(p, r.guard)->decision().reason);
 }
 
 std::vector<GemmCall> Planner::slices_of(const GemmCall& call) const {

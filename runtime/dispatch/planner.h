@@ -22,8 +22,9 @@ std::optional<Operand> packed_operand(const Residencies& where);
 /// "packed b", of a call with a packed operand, for the log.
 std::string about_packed(const GemmCall& call);
 
-/// Thread-safe. Plans depend on the database, the calibration, what has been certified on demand,
-/// and which devices and kernels have failed; ContextState::generation changes with the last two.
+/// Thread-safe. What plans depend on besides their request changes ContextState::generation: what
+/// has been certified on demand, which devices and kernels have failed, whether calls are counted.
+/// Plans for guards depend on the results of earlier checks as well, and are not kept.
 class Planner {
  public:
   explicit Planner(ContextState& state) : state_(state) {}
@@ -31,9 +32,12 @@ class Planner {
   /// The request of a validated call. The context gives what the call leaves open.
   Request request(const GemmCall& call, const GroupedCall* grouped = nullptr) const;
 
-  /// A forced device throws kUnsupported where it cannot compute the call at all. Opens no device,
-  /// but finds out which there are.
+  /// The plan, with what it sets off: the call is going to be counted, the plan is logged, and a
+  /// kernel may be certified in the background. A forced device throws kUnsupported where it cannot
+  /// compute the call at all.
   Plan plan(const Request& r) const;
+  /// The counter of the request's calls, or null (ContextState::untuned_counter).
+  std::atomic<std::int64_t>* counter_of(const Request& r) const;
 
   /// The model's decision, without regard to forced tiers. `call`: of the problem, where it may
   /// have a packed operand; null: it has none.
@@ -46,8 +50,10 @@ class Planner {
   /// Slices of a call that exceeds the device's buffers, each of which fits. Empty when the call
   /// fits or cannot be sliced.
   std::vector<GemmCall> slices_of(const GemmCall& call) const;
-  /// Why the device cannot compute this call with its packed operand; "" when it can.
+  /// Why the device cannot compute this call with its packed operand; "" when it can. Opens it.
   std::string cannot_use_packed(const GemmCall& call) const;
+  /// How the calls of a problem are divided, as measured calls have taught.
+  std::shared_ptr<SplitCourse> course_of(const Problem& p, const Guard& guard) const;
 
  private:
   /// The plan for a forced host tier, or where the guard needs float64 sums.
@@ -58,7 +64,7 @@ class Planner {
   Plan predicted(const Request& r, const Choice& choice) const;
   /// The plan for a call with a packed operand, of one that would not depend on it.
   Plan with_packed(const Request& r, Plan plan) const;
-  /// Puts the split into a plan for one tier, where that is predicted to be faster.
+  /// Makes a plan for one tier that of a split, where that is predicted to be faster.
   void consider_split(Plan& plan, const Request& r, const Choice& choice) const;
   /// Tiers on which calls of the problem are measured, if any. split_ns: the predicted time of the
   /// split, infinity where there is none.
@@ -83,10 +89,10 @@ class Planner {
   void ask_for_groups(Call& question, const Problem& p) const;
   /// Fills in by which means the device computes the problem's class, which may not have been
   /// tuned, or a veto where there are none.
-  void ask_means(Call& question, const Residencies& where) const;
+  void ask_means(Call& question, const Residencies& where, const DeviceTier& on) const;
   /// Fills in how the device would compute a call that exceeds its buffers; false when it cannot.
   bool ask_for_parts(Call& question, const Residencies& where) const;
-  KernelChoice kernels_for(const Problem& p, const Residencies& where) const;
+  static KernelChoice kernels_for(const Problem& p, const Residencies& where, const DeviceTier& on);
   /// The device's kernels, best first. `call` as for decide().
   std::vector<RankedChoice> ranked(const Problem& p, const Residencies& where,
                                    const GemmCall* call) const;
@@ -97,7 +103,7 @@ class Planner {
   std::string quick_kernel(const Problem& p, double margin_ns) const;
   /// What is to be said of a problem that no means computes: whether a kernel may still be
   /// certified for it.
-  std::string why_not_certified(const Problem& p) const;
+  static std::string why_not_certified(const Problem& p, const DeviceTier& on);
   /// Explanation::forced_device for a problem that the model vetoes so.
   std::string_view forced_device(const Problem& p, Veto veto) const;
 
@@ -111,8 +117,9 @@ class Planner {
   /// Adds the workers with their predictions.
   void add_parties(SplitDecision& d, const Problem& p, const Guard& guard) const;
   SplitDecision plan_split(const Problem& p, const Guard& guard) const;
-  /// course: of the request's plan.
-  SplitExplanation explain_split(const Request& r, const SplitCourse* course, bool on_device) const;
+  /// follows: whether the request's plan is that split. elsewhere: an operand is packed or lies on
+  /// the device.
+  SplitExplanation explain_split(const Request& r, bool follows, bool elsewhere) const;
 
   ContextState& state_;
 };

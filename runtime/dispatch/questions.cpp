@@ -74,7 +74,7 @@ void Planner::ask_device(Call& question, const Problem& p, const GemmCall* call)
     return;
   }
   const Residencies where = {.a = question.a, .b = question.b, .c = question.c};
-  ask_means(question, where);
+  ask_means(question, where, *device);
   if (question.device_veto.empty()) {
     question.max_binding_bytes =
         static_cast<double>(device->profile().limits.max_storage_buffer_range_bytes);
@@ -112,13 +112,13 @@ void Planner::ask_for_groups(Call& question, const Problem& p) const {
   question.device_veto_name = refusal.name;
 }
 
-void Planner::ask_means(Call& question, const Residencies& where) const {
+void Planner::ask_means(Call& question, const Residencies& where, const DeviceTier& on) const {
   const Problem& p = question.problem;
-  const KernelChoice choice = kernels_for(p, where);
+  const KernelChoice choice = kernels_for(p, where, on);
   if (choice.means == Means::kNone) {
     question.device_veto =
         fmt::format("no kernel for {} is tuned on {}{}", to_string(signature_of(p)),
-                    state_.device->profile().name, why_not_certified(p));
+                    on.profile().name, why_not_certified(p, on));
     question.device_veto_name = Veto::kNoKernel;
   }
   question.pass_ns = choice.pass_ns;
@@ -136,14 +136,15 @@ bool Planner::ask_for_parts(Call& question, const Residencies& where) const {
     question.slices += 1;
     question.slice_transfers =
         question.slice_transfers +
-        transfers(kernels_for(part.problem, {}).problem, places, state_.data.calibration.device);
+        transfers(kernels_for(part.problem, {}, *state_.device.get()).problem, places,
+                  state_.data.calibration.device);
   }
   return !parts.empty();
 }
 
-KernelChoice Planner::kernels_for(const Problem& p, const Residencies& where) const {
-  if (state_.device == nullptr) return {};
-  const KernelChooser& chooser = *state_.device->chooser();
+KernelChoice Planner::kernels_for(const Problem& p, const Residencies& where,
+                                  const DeviceTier& on) {
+  const KernelChooser& chooser = *on.chooser();
   if (is_grouped(p)) return chooser.choose_on_device(staged_problem(p));
   if (all_resident(where)) return chooser.choose_on_device(p);
   KernelChoice choice = chooser.choose(p);
@@ -179,8 +180,8 @@ std::string Planner::quick_kernel(const Problem& p, double margin_ns) const {
   return quick == nullptr ? "" : short_name(*quick);
 }
 
-std::string Planner::why_not_certified(const Problem& p) const {
-  const KernelChooser& chooser = *state_.device->chooser();
+std::string Planner::why_not_certified(const Problem& p, const DeviceTier& on) {
+  const KernelChooser& chooser = *on.chooser();
   const bool may = chooser.may_certify(p);
   if (const std::string why = chooser.why_no_kernel(p); !why.empty() && !may) return ": " + why;
   if (chooser.on_demand() == nullptr) return ", and a deterministic context certifies none";
@@ -212,7 +213,7 @@ Explanation Planner::explain(const Request& r, const Residencies& given) const {
   const DeviceTier* const device = state_.device.get();
   const bool packed = r.call->packed != nullptr;
   const Residencies where = packed ? residencies_of(*r.call) : given;
-  const Means means = kernels_for(p, where).means;
+  const Means means = device != nullptr ? kernels_for(p, where, *device).means : Means::kNone;
   Explanation e{.decision = decide(p, where, r.guard, r.call),
                 .forced = r.is_forced(),
                 .device_name = device != nullptr ? device->profile().name : "",
@@ -229,10 +230,9 @@ Explanation Planner::explain(const Request& r, const Residencies& given) const {
     e.forced_device = forced_device(p, e.decision.veto_name);
   } else if (r.is_forced() || needs_float64(r.guard)) {
     plan = on_host(r);
-  } else if (packed || in_host_memory(where)) {
+  } else if (in_host_memory(where)) {
     plan = predicted(r, choose_tier(r));
   }
-  if (plan && !plan->reads_packed) plan = std::nullopt;  // Then it is another call that runs.
   const Tier decided = e.decision.tier;
   const Tier without_plan = decided == Tier::kDevice ? decided : precise_host(decided, r.guard);
   e.decision.tier = plan ? plan->tier : without_plan;
@@ -242,7 +242,7 @@ Explanation Planner::explain(const Request& r, const Residencies& given) const {
   if (unsplit == Tier::kDevice && !all_resident(where) && !packed_operand(where))
     e.quick_kernel = quick_kernel(p, e.forced ? std::numeric_limits<double>::infinity()
                                               : e.decision.best_host_ns - e.decision.device_ns);
-  e.split = explain_split(r, plan ? plan->split.get() : nullptr, !in_host_memory(where));
+  e.split = explain_split(r, e.decision.tier == Tier::kSplit, !in_host_memory(where));
   return e;
 }
 

@@ -30,7 +30,6 @@ class ResidentSource {
         deterministic_(deterministic) {}
 
   const std::shared_ptr<Device>& adopted() const { return adopted_; }
-  const std::filesystem::path& database() const { return database_; }
   const std::filesystem::path& cache_folder() const { return own_kernels_->shaders.folder(); }
 
   /// The adopted device, else the first that `wanted` matches. Throws kUnsupported when there is

@@ -116,4 +116,27 @@ bool SplitCourse::record(std::span<const PlannedShare> shares, std::span<const d
   return true;
 }
 
+std::size_t SplitCourses::slot(const Problem& p) {
+  std::uint64_t h = static_cast<std::uint64_t>(p.m);
+  for (const std::int64_t x : {p.n, p.k, p.batch})
+    h = (h ^ static_cast<std::uint64_t>(x)) * 0x9e3779b97f4a7c15u;
+  return static_cast<std::size_t>((h ^ (h >> 32)) % kEntries);
+}
+
+std::shared_ptr<SplitCourse> SplitCourses::find(const Problem& p, const Guard& guard,
+                                                std::uint64_t generation) const {
+  const std::lock_guard lock(mutex_);
+  if (entries_.empty()) return nullptr;
+  const Entry& entry = entries_[slot(p)];
+  const bool same = entry.generation == generation && entry.problem == p && entry.guard == guard;
+  return same ? entry.course : nullptr;
+}
+
+void SplitCourses::store(const Problem& p, const Guard& guard, std::uint64_t generation,
+                         std::shared_ptr<SplitCourse> course) {
+  const std::lock_guard lock(mutex_);
+  entries_.resize(kEntries);
+  entries_[slot(p)] = {p, guard, generation, std::move(course)};
+}
+
 }  // namespace rooftile

@@ -20,7 +20,7 @@ namespace rooftile {
 /// One that computes parts of calls.
 struct SplitWorker {
   DeviceTier* device = nullptr;  ///< Null: the host. Owned by the context.
-  Tier host = Tier::kHost;       ///< Of the host.
+  Tier tier = Tier::kHost;       ///< kSplit: another device than the context's own.
   std::string name = {};         ///< "llvmpipe", "host1"
 };
 
@@ -76,6 +76,30 @@ class SplitCourse {
   std::vector<double> applied_;   // The factors that shares_ were planned with.
   int calls_ = 0;                 // Of these shares.
   int moves_ = 0;                 // How often the shares were changed.
+};
+
+/// Plans of a context's problems. Thread-safe.
+class SplitCourses {
+ public:
+  /// Returns null where there is none of this generation (ContextState).
+  std::shared_ptr<SplitCourse> find(const Problem& p, const Guard& guard,
+                                    std::uint64_t generation) const;
+  /// Stores the course, in the place of one of another problem if need be.
+  void store(const Problem& p, const Guard& guard, std::uint64_t generation,
+             std::shared_ptr<SplitCourse> course);
+
+ private:
+  struct Entry {
+    Problem problem = {};
+    Guard guard = {};
+    std::uint64_t generation = 0;
+    std::shared_ptr<SplitCourse> course = nullptr;
+  };
+  static constexpr std::size_t kEntries = 256;
+  static std::size_t slot(const Problem& p);
+
+  mutable std::mutex mutex_;
+  std::vector<Entry> entries_;  // Empty until something is stored.
 };
 
 }  // namespace rooftile

@@ -57,16 +57,12 @@ Decision Planner::decide_on(const DeviceTier& on, const DispatchModel& model, co
                             const Guard& guard, std::optional<double> kernel_ns) const {
   Call call = question(p, {}, guard);
   call.kernel_ns = kernel_ns;
-  const KernelChoice kernels = on.chooser()->choose(p);
-  DeviceTier::Refusal refusal = on.veto(p);
-  if (refusal.name == Veto::kNone && kernels.means == Means::kNone)
-    refusal = {Veto::kNoKernel, "no kernel is tuned for it"};
-  call.device_veto = std::move(refusal.reason);
-  call.device_veto_name = refusal.name;
+  ask_means(call, {}, on);
   call.max_binding_bytes = static_cast<double>(on.profile().limits.max_storage_buffer_range_bytes);
-  call.pass_ns = kernels.pass_ns;
-  if (kernels.means == Means::kHostPass) call.before_pass = kernels.problem;
-  call.pass_over = kernels.pass_over;
+  if (DeviceTier::Refusal refusal = on.veto(p); refusal.name != Veto::kNone) {
+    call.device_veto = std::move(refusal.reason);
+    call.device_veto_name = refusal.name;
+  }
   return rooftile::decide(call, model);
 }
 
@@ -77,7 +73,7 @@ void Planner::add_parties(SplitDecision& d, const Problem& p, const Guard& guard
   for (std::int64_t i = 1; i <= shares; ++i)
     parts.push_back(
         range_of({.problem = p}, d.along, 0, std::max<std::int64_t>(i * size / shares, 1)).problem);
-  const auto add_device = [&](DeviceTier& on, const DispatchModel& model) {
+  const auto add_device = [&](DeviceTier& on, Tier tier, const DispatchModel& model) {
     Party party = {.resource = static_cast<int>(d.workers.size())};
     const DeviceTier::PartKernel kernel = on.part_kernel(p);
     for (const Problem& part : parts) {
@@ -85,17 +81,18 @@ void Planner::add_parties(SplitDecision& d, const Problem& p, const Guard& guard
       party.share_ns.push_back(one.device_ns);
       if (std::isfinite(one.device_ns)) party.processors = processors_of(on, model, one);
     }
-    d.workers.push_back({.device = &on, .name = brief_name(on.profile())});
+    d.workers.push_back({.device = &on, .tier = tier, .name = brief_name(on.profile())});
     d.parties.push_back(std::move(party));
   };
-  add_device(*state_.device.get(), state_.data.model);
-  for (const auto& other : state_.other_devices()) add_device(*other->tier, other->model);
+  add_device(*state_.device.get(), Tier::kDevice, state_.data.model);
+  for (const auto& other : state_.other_devices())
+    add_device(*other->tier, Tier::kSplit, other->model);
   tell_apart(d.workers);
   const int host = static_cast<int>(d.workers.size());
   const auto add_host = [&](Tier tier, double threads) {
     Party party = {.processors = threads, .resource = host};
     for (const Problem& part : parts) party.share_ns.push_back(host_ns(part, tier, guard));
-    d.workers.push_back({.host = tier, .name = std::string(name(tier))});
+    d.workers.push_back({.tier = tier, .name = std::string(name(tier))});
     d.parties.push_back(std::move(party));
   };
   const int threads = state_.blas->threads();
@@ -136,8 +133,15 @@ SplitDecision Planner::plan_split(const Problem& p, const Guard& guard) const {
   return best;
 }
 
-SplitExplanation Planner::explain_split(const Request& r, const SplitCourse* course,
-                                        bool elsewhere) const {
+std::shared_ptr<SplitCourse> Planner::course_of(const Problem& p, const Guard& guard) const {
+  const std::uint64_t generation = state_.generation.load(std::memory_order_relaxed);
+  if (auto known = state_.split_courses.find(p, guard, generation)) return known;
+  auto course = std::make_shared<SplitCourse>(plan_split(p, guard));
+  state_.split_courses.store(p, guard, generation, course);
+  return course;
+}
+
+SplitExplanation Planner::explain_split(const Request& r, bool follows, bool elsewhere) const {
   const Settings& settings = state_.settings;
   const Devices asked = r.call->devices == Devices::kDefault ? settings.devices : r.call->devices;
   if (asked != Devices::kAll) return {};
@@ -151,11 +155,10 @@ SplitExplanation Planner::explain_split(const Request& r, const SplitCourse* cou
   if (!state_.data.profile) return {.reason = state_.data.note};
   if (needs_float64(r.guard)) return {.reason = "only the host has the precision"};
   if (is_empty(r.problem())) return {.reason = "there is nothing to compute"};
-  // The plan of a short call has none.
-  const SplitDecision d = course != nullptr ? course->decision() : plan_split(r.problem(), r.guard);
-  SplitExplanation explanation = {
-      .ns = d.plan.ns, .wins = course != nullptr && d.wins, .reason = d.reason};
-  if (explanation.wins) explanation.shares = shares_text(d, d.plan.shares);
+  const std::shared_ptr<SplitCourse> course = course_of(r.problem(), r.guard);
+  const SplitDecision& d = course->decision();
+  SplitExplanation explanation = {.ns = d.plan.ns, .wins = follows, .reason = d.reason};
+  if (follows) explanation.shares = shares_text(d, course->shares());
   return explanation;
 }
 

@@ -25,7 +25,7 @@ class OperandSources {
   /// The same for a certain kernel: with panels, where they are there and it reads them.
   BoundCall bound_for(const Variant& v) const;
 
-  /// Where they lie, for the choice of kernels. The limits must outlive it.
+  /// Where they lie, for the choice of kernels. This and the limits must outlive it.
   KernelChooser::OnDevice where(const DeviceLimits& limits) const {
     return {.at = stored_.placement,
             .limits = limits,

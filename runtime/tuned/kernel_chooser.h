@@ -1,5 +1,6 @@
-// Which kernels compute a problem on a device, and in which order they are tried: the only place
-// that decides it, for operands in host memory as for operands on the device.
+// Which kernels compute a problem on a device, and in which order they are tried: decided here for
+// operands in host memory and on the device alike. The fallback kernel is what remains where there
+// is none (runtime/resident/resident_kernels.h).
 #pragma once
 
 #include <cstdint>

@@ -23,13 +23,10 @@ TEST_F(PlanCacheTest, APlanIsFoundByTheSameRequestOnly) {
   EXPECT_EQ(cache_->find(request(), 7)->plan.tier, Tier::kHost1);
   EXPECT_FALSE(finds(request(), 8)) << "the state has changed";
   Request other = request();
-  other.guard.check_spots = true;
-  EXPECT_FALSE(finds(other));
-  other = request();
-  other.guard.kappa = 10;
-  EXPECT_FALSE(finds(other));
-  other = request();
   other.devices = Devices::kAll;
+  EXPECT_FALSE(finds(other));
+  other = request();
+  other.tier = TierChoice::kDevice;
   EXPECT_FALSE(finds(other));
   GemmCall call = call_;
   call.problem.k = 31;
@@ -52,14 +49,27 @@ TEST_F(PlanCacheTest, APackedOperandAloneHasAPlanOfItsOwn) {
 
 // Otherwise plans, and what they have learnt, would be lost at each call of a program that takes
 // turns.
-TEST_F(PlanCacheTest, GuardsSplitsAndContextsOfOneProblemDoNotDisplaceEachOther) {
-  Request guarded = request(), split = request();
-  guarded.guard.precision = Precision::kHigh;
+TEST_F(PlanCacheTest, SplitsAndContextsOfOneProblemDoNotDisplaceEachOther) {
+  Request split = request();
   split.devices = Devices::kAll;
-  for (const Request& r : {request(), guarded, split})
-    for (const std::uint64_t generation : {7, 8}) cache_->store(r, generation, {});
-  for (const Request& r : {request(), guarded, split})
-    for (const std::uint64_t generation : {7, 8}) EXPECT_TRUE(finds(r, generation));
+  for (const Request& r : {request(), split})
+    for (const std::uint64_t generation : {7, 8, 9}) cache_->store(r, generation, {});
+  for (const Request& r : {request(), split})
+    for (const std::uint64_t generation : {7, 8, 9}) EXPECT_TRUE(finds(r, generation));
+}
+
+TEST_F(PlanCacheTest, PlansThatDependOnMoreAreNotKept) {
+  EXPECT_TRUE(PlanCache::keeps(request()));
+  Request r = request();
+  r.guard.check_spots = true;
+  EXPECT_FALSE(PlanCache::keeps(r)) << "earlier checks decide as well";
+  r = request();
+  r.guard.precision = Precision::kRelaxed;
+  EXPECT_TRUE(PlanCache::keeps(r)) << "that asks for nothing";
+  r.tier = TierChoice::kDevice;
+  EXPECT_FALSE(PlanCache::keeps(r));
+  call_.packed = std::make_shared<PackedOperand>();
+  EXPECT_TRUE(PlanCache::keeps(r));
 }
 
 }  // namespace

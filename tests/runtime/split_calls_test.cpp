@@ -416,6 +416,18 @@ class SplitWrongKernel : public SplitCalls {
   }
 };
 
+// Another check of the same kernel looks at other elements and might pass.
+TEST_F(SplitWrongKernel, TheHostComputesAShareThatFailedItsCheck) {
+  const auto context = open_all();
+  Product unchecked(large_);
+  context->gemm(call_of(unchecked));  // Kernels are compiled and devices open.
+  const int submitted = FaultyDriver::calls(DriverCall::kSubmit);
+  said_by([&] {
+    EXPECT_EQ(multiply(*context, large_, checked_).reason, Reason::kPrecision);
+  });
+  EXPECT_EQ(FaultyDriver::calls(DriverCall::kSubmit), submitted + 2) << "one for each device";
+}
+
 TEST_F(SplitWrongKernel, AFailedCheckSendsItsPartToTheOthers) {
   const auto context = open_all();
   said_by([&] {

@@ -87,5 +87,16 @@ TEST(SplitCourse, AWorkerThatIsFarFasterComputesAlone) {
   EXPECT_EQ(shares_text(d, d.plan.shares), "first 6400 rows");
 }
 
+TEST(SplitCourses, KeepOnePlanForEachProblemAndState) {
+  SplitCourses courses;
+  const Problem p = packed_problem(10, 20, 30), other = packed_problem(10, 20, 31);
+  const auto course = std::make_shared<SplitCourse>(two_equal());
+  courses.store(p, {}, 7, course);
+  EXPECT_EQ(courses.find(p, {}, 7), course);
+  EXPECT_EQ(courses.find(p, {}, 8), nullptr);
+  EXPECT_EQ(courses.find(other, {}, 7), nullptr);
+  EXPECT_EQ(courses.find(p, {.check_spots = true}, 7), nullptr);
+}
+
 }  // namespace
 }  // namespace rooftile
