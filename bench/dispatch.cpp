@@ -33,7 +33,6 @@
 #include "runtime/model/calibration.h"
 #include "runtime/model/portfolio.h"
 #include "runtime/verify/random_operand.h"
-#include "tuner/measure/processor_handover.h"
 #include "tuner/measure/processor_pace.h"
 
 namespace rooftile::dispatch_bench {
@@ -154,7 +153,6 @@ class Bench {
         of_one_thread.push_back(&one);
     }
     warm_up(all);
-    result.handover_ns = processor_handover_ns();
     AutoCalls left_to_it(usual_);
     const Contestant& begins_with = *find_tier(of_usual, usual.decision.tier);
     const int before = options_.rounds / 2;
@@ -215,9 +213,8 @@ void run(CLI::App& app, int argc, char** argv) {
       "Time of the chosen tier over the best tier's, on problems that calibration never saw: on\n"
       "average over the calls of a problem that are left to the context, the first one included;\n"
       "of first calls; with the host on one thread; and the same with operands in the device's\n"
-      "memory, which the host has to fetch. Each also of the problems in whose time the "
-      "processors\n"
-      "were not held up, were near each other, or apart.\n"
+      "memory, which the host has to fetch. Each also of the problems in whose time the\n"
+      "processors were not held up.\n"
       "Example: rooftile-bench dispatch --problems 100 --csv dispatch.csv");
   Options options;
   WantedProblems wanted;

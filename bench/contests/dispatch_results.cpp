@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cstdio>
 #include <fstream>
-#include <functional>
 #include <string>
 
 #include "core/error.h"
@@ -15,7 +14,6 @@
 namespace rooftile {
 namespace {
 
-constexpr double kApart = 2;      // Factor over the run's lowest core-to-core latency.
 constexpr double kHeldUp = 1.15;  // Factor over the run's fastest pace.
 
 struct Contest {
@@ -37,13 +35,6 @@ double held_up(const DispatchResult& result, double fastest_pace_ns) {
   return result.slowest_pace_ns / fastest_pace_ns;
 }
 
-std::vector<double> handovers_ns(const std::vector<DispatchResult>& results) {
-  std::vector<double> all;
-  for (const DispatchResult& r : results)
-    if (r.handover_ns) all.push_back(*r.handover_ns);
-  return all;
-}
-
 void print_all(const Contest& contest, const std::vector<DispatchResult>& results) {
   std::vector<double> regrets;
   int devices = 0;
@@ -59,30 +50,14 @@ void print_all(const Contest& contest, const std::vector<DispatchResult>& result
       regret.problems);
 }
 
-using Holds = std::function<bool(const DispatchResult&)>;
-
-void print_part(const char* which, const Contest& contest,
-                const std::vector<DispatchResult>& results, const Holds& holds) {
+void print_not_held_up(const Contest& contest, const std::vector<DispatchResult>& results,
+                       double fastest_pace_ns) {
   std::vector<double> regrets;
   for (const DispatchResult& r : results)
-    if (holds(r)) regrets.push_back(r.*contest.regret);
+    if (held_up(r, fastest_pace_ns) < kHeldUp) regrets.push_back(r.*contest.regret);
   if (!regrets.empty())
-    fmt::print("  {}: mean {:.3f} of {} problems\n", which, 1 + summarize_regret(regrets).mean,
-               regrets.size());
-}
-
-/// Groups results by the state of the machine during the samples.
-void print_parts(const Contest& contest, const std::vector<DispatchResult>& results,
-                 double fastest_pace_ns) {
-  print_part("processors not held up", contest, results,
-             [&](const DispatchResult& r) { return held_up(r, fastest_pace_ns) < kHeldUp; });
-  const std::vector<double> handovers = handovers_ns(results);
-  if (handovers.empty()) return;
-  const double apart_ns = kApart * std::ranges::min(handovers);
-  print_part("processors near each other", contest, results,
-             [&](const DispatchResult& r) { return r.handover_ns.value_or(0) <= apart_ns; });
-  print_part("processors apart", contest, results,
-             [&](const DispatchResult& r) { return r.handover_ns.value_or(0) > apart_ns; });
+    fmt::print("  processors not held up: mean {:.3f} of {} problems\n",
+               1 + summarize_regret(regrets).mean, regrets.size());
 }
 
 }  // namespace
@@ -103,14 +78,9 @@ void DispatchResults::print(double fastest_pace_ns) const {
   double most = 0;
   for (const DispatchResult& r : results_) most = std::max(most, held_up(r, fastest_pace_ns));
   fmt::print("processors held up {:.2f} times at most; not held up: below {:.2f}\n", most, kHeldUp);
-  if (const std::vector<double> handovers = handovers_ns(results_); !handovers.empty()) {
-    const auto [near, far] = std::ranges::minmax(handovers);
-    fmt::print("a cache line to another processor and back: {:.0f} to {:.0f} ns; near: to {:.0f}\n",
-               near, far, kApart * near);
-  }
   for (const Contest& contest : kContests) {
     print_all(contest, results_);
-    print_parts(contest, results_, fastest_pace_ns);
+    print_not_held_up(contest, results_, fastest_pace_ns);
   }
 }
 
@@ -120,18 +90,17 @@ void DispatchResults::write(const std::filesystem::path& csv, double fastest_pac
           "predicted_host1_ns,chosen,score,first_regret,calls,regret,one_thread_chosen,"
           "one_thread_score,one_thread_regret,resident_device_ns,resident_host1_ns,"
           "predicted_resident_device_ns,predicted_resident_host1_ns,resident_chosen,resident_score,"
-          "resident_regret,handover_ns,held_up\n";
+          "resident_regret,held_up\n";
   for (const DispatchResult& r : results_)
     file << fmt::format(
         "{},{},{},{},{},{},{},{},{:.0f},{:.0f},{:.0f},{},{:.4g},{:.4f},{},{:.4f},{},{:.4g},{:.4f},"
-        "{},{},{:.0f},{:.0f},{},{:.4g},{:.4f},{:.0f},{:.3f}\n",
+        "{},{},{:.0f},{:.0f},{},{:.4g},{:.4f},{:.3f}\n",
         r.problem.m, r.problem.n, r.problem.k, letter(r.problem.trans_a), letter(r.problem.trans_b),
         cell(r.device_ns), cell(r.host_ns), cell(r.host1_ns), r.usual.device_ns, r.usual.host_ns,
         r.usual.host1_ns, name(r.usual.tier), r.usual.score, r.first_regret, r.calls, r.regret,
         name(r.alone.tier), r.alone.score, r.alone_regret, cell(r.resident_device_ns),
         cell(r.resident_host1_ns), r.resident.device_ns, r.resident.best_host_ns,
-        name(r.resident.tier), r.resident.score, r.resident_regret, r.handover_ns.value_or(0),
-        held_up(r, fastest_pace_ns));
+        name(r.resident.tier), r.resident.score, r.resident_regret, held_up(r, fastest_pace_ns));
   if (!file.flush()) fail(ErrorCode::kIo, "cannot write {}; is the disk full?", csv.string());
 }
 

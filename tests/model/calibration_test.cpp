@@ -27,6 +27,7 @@ TEST(Calibration, IgnoresUnknownMeasurements) {
   const std::vector<Figure> figures = {
       {.name = "device.submit", .unit = "ns", .value = 40000},
       {.name = "device.phase_of_the_moon", .unit = "rad", .value = 1},
+      {.name = "host.handover", .unit = "ns", .value = 300},  // of older databases
       {.name = "device.level.memory.colour", .unit = "", .value = 1},
       {.name = "host.gemm.threads.64x64", .unit = "gflops", .value = 1},
       {.name = "host.gemm.threads.64x64x64x64", .unit = "gflops", .value = 1},

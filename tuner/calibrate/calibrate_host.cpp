@@ -4,7 +4,6 @@
 #include <atomic>
 #include <functional>
 #include <memory>
-#include <optional>
 #include <thread>
 #include <vector>
 
@@ -16,7 +15,6 @@
 #include "tuner/calibrate/calibrate.h"
 #include "tuner/measure/host_kernels.h"
 #include "tuner/measure/probe.h"
-#include "tuner/measure/processor_handover.h"
 #include "tuner/measure/processor_time.h"
 #include "tuner/measure/steady_samples.h"
 
@@ -131,7 +129,6 @@ class HostProducts {
   };
 
   void plan();
-  void note_handover();
   void take_sample(Measured& of);
   void count_if_busy(const ProcessorTime& used);
   void raise_to_one_thread();
@@ -142,7 +139,6 @@ class HostProducts {
   double end_s_;
   std::vector<Tier> tiers_;
   std::vector<Measured> all_;
-  std::vector<double> handover_ns_;  // One per round.
   std::vector<float> a_, b_, c_;
   int long_samples_ = 0, busy_samples_ = 0;  // Of all threads.
 };
@@ -221,12 +217,6 @@ void HostProducts::raise_to_one_thread() {
   }
 }
 
-/// Records the core-to-core latency, because all threads' rates depend on it.
-void HostProducts::note_handover() {
-  if (const std::optional<double> handover = processor_handover_ns())
-    handover_ns_.push_back(*handover);
-}
-
 /// Returns the fastest sample. Disturbances make samples slower, and many threads that wait for
 /// each other more than one thread; a median of disturbed samples would move calls to one thread
 /// that are faster on all threads.
@@ -243,7 +233,6 @@ std::vector<Figure> HostProducts::run() {
   const double half_s = (now_s() + end_s_) / 2;
   for (int round = 0; round < kMostSamples; ++round) {
     const auto late = [&] { return now_s() >= (round == 0 ? half_s : end_s_); };
-    if (!stop_.load() && (round == 0 || !late())) note_handover();
     for (Measured& measured : all_) {
       if (stop_.load()) break;
       const bool comes_late = round > 0 ? measured.is_short : measured.is_coarse;
@@ -252,7 +241,6 @@ std::vector<Figure> HostProducts::run() {
   }
   if (processors_busy()) raise_to_one_thread();
   std::vector<Figure> figures;
-  if (!handover_ns_.empty()) figures.push_back(fastest_of("host.handover", "ns", handover_ns_));
   for (const Measured& measured : all_)
     if (!measured.values.empty())
       figures.push_back(fastest_of(measured.figure, measured.unit, measured.values));

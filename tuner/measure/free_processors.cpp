@@ -83,7 +83,7 @@ std::vector<int> held_processors(const ProcessorUse& pause) {
 }
 
 FreeProcessors::System FreeProcessors::this_process() {
-  return {.all = OwnProcessors().all(),
+  return {.all = own_processors(),
           .use = processor_use_now,
           .pause = [](double s) { std::this_thread::sleep_for(std::chrono::duration<double>(s)); },
           .bind = bind_all_threads};

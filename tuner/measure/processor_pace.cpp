@@ -30,7 +30,7 @@ double median_piece_ns() {
 }  // namespace
 
 ProcessorPace::ProcessorPace() {
-  std::vector<int> processors = OwnProcessors().all();
+  std::vector<int> processors = own_processors();
   if (processors.empty())
     processors.assign(std::max(1u, std::thread::hardware_concurrency()), kUnbound);
   piece_ns_.resize(processors.size());

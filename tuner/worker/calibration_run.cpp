@@ -70,7 +70,7 @@ WorkerProcess device_worker(const std::filesystem::path& program, const DevicePr
 std::vector<std::unique_ptr<WorkerProcess>> compile_workers(const std::filesystem::path& program,
                                                             const DeviceProfile& device,
                                                             std::size_t most) {
-  const std::size_t processors = OwnProcessors().all().size();
+  const std::size_t processors = own_processors().size();
   // The one that measures on a GPU has a processor of its own.
   const std::size_t idle =
       device.kind == DeviceKind::kSoftware ? processors : std::max<std::size_t>(processors, 1) - 1;

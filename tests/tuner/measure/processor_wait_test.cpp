@@ -33,7 +33,7 @@ TEST(ProcessorWaitTest, TwoThreadsOnOneProcessorWait) {
     EXPECT_EQ(processor_wait_now().waited_ns, 0) << "the operating system does not count waiting";
     return;
   }
-  const int processor = OwnProcessors().all().front();
+  const int processor = own_processors().front();
   std::atomic<int> at_work = 2;
   std::atomic<bool> measured = false;
   const auto share_it = [&] {
