@@ -16,7 +16,6 @@
 #include <chrono>
 #include <cmath>
 #include <cstdio>
-#include <limits>
 #include <optional>
 #include <string>
 #include <thread>
@@ -33,7 +32,6 @@
 #include "runtime/model/calibration.h"
 #include "runtime/model/portfolio.h"
 #include "runtime/verify/random_operand.h"
-#include "tuner/measure/processor_pace.h"
 
 namespace rooftile::dispatch_bench {
 namespace {
@@ -83,7 +81,7 @@ class Bench {
   void run() {
     // Fails early if the file cannot be written, and keeps what is known when the program is ended.
     const auto write = [&] {
-      if (!options_.csv.empty()) results_.write(options_.csv, fastest_pace_ns_);
+      if (!options_.csv.empty()) results_.write(options_.csv);
     };
     write();
     fmt::print("{}, {} problems, {} rounds\n", usual_.device_name(), options_.problems,
@@ -92,7 +90,7 @@ class Bench {
       results_.add(measure(options_.only ? *options_.only : next_problem()));
       write();
     }
-    results_.print(fastest_pace_ns_);
+    results_.print();
   }
 
  private:
@@ -156,13 +154,11 @@ class Bench {
     AutoCalls left_to_it(usual_);
     const Contestant& begins_with = *find_tier(of_usual, usual.decision.tier);
     const int before = options_.rounds / 2;
-    take_turns(all, before, [&] { note_pace(result); });
+    take_turns(all, before);
     // As many calls as the other contestants make, in a row as in programs.
-    note_pace(result);
     for (int call = 0; call < begins_with.calls; ++call) begins_with.call();
     left_to_it.make(p, operands, 2 * options_.rounds * begins_with.calls);
-    take_turns(all, options_.rounds - before, [&] { note_pace(result); });
-    note_pace(result);
+    take_turns(all, options_.rounds - before);
     result.device_ns = ns_of(of_usual, Tier::kDevice);
     result.host_ns = ns_of(of_usual, Tier::kHost);
     result.host1_ns = ns_of(of_usual, Tier::kHost1);
@@ -185,24 +181,15 @@ class Bench {
     for (const Contestant& one : all) of_them.push_back(&one);
     std::this_thread::sleep_for(kThreadsFallAsleep);
     warm_up(all);
-    take_turns(all, options_.rounds, [&] { note_pace(result); });
-    note_pace(result);
+    take_turns(all, options_.rounds);
     result.resident_device_ns = ns_of(of_them, Tier::kDevice);
     result.resident_host1_ns = ns_of(of_them, Tier::kHost1);
     result.resident_regret = regret_of(on_one_thread(result.resident.tier), of_them);
   }
 
-  void note_pace(DispatchResult& result) {
-    const double ns = pace_.slowest_ns();
-    fastest_pace_ns_ = std::min(fastest_pace_ns_, ns);
-    result.slowest_pace_ns = std::max(result.slowest_pace_ns, ns);
-  }
-
   Options options_;
   Random random_;
   Context usual_, one_thread_;
-  ProcessorPace pace_;
-  double fastest_pace_ns_ = std::numeric_limits<double>::infinity();
   DispatchResults results_;
 };
 
@@ -213,8 +200,7 @@ void run(CLI::App& app, int argc, char** argv) {
       "Time of the chosen tier over the best tier's, on problems that calibration never saw: on\n"
       "average over the calls of a problem that are left to the context, the first one included;\n"
       "of first calls; with the host on one thread; and the same with operands in the device's\n"
-      "memory, which the host has to fetch. Each also of the problems in whose time the\n"
-      "processors were not held up.\n"
+      "memory, which the host has to fetch.\n"
       "Example: rooftile-bench dispatch --problems 100 --csv dispatch.csv");
   Options options;
   WantedProblems wanted;

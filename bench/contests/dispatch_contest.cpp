@@ -47,16 +47,13 @@ void warm_up(std::vector<Contestant>& contestants) {
   }
 }
 
-void take_turns(std::vector<Contestant>& contestants, int rounds,
-                const std::function<void()>& before_round) {
-  for (int round = 0; round < rounds; ++round) {
-    before_round();
+void take_turns(std::vector<Contestant>& contestants, int rounds) {
+  for (int round = 0; round < rounds; ++round)
     for (Contestant& contestant : contestants) {
       // The first call after another tier's is slower and is not timed.
       take_sample(contestant, contestant.calls);
       contestant.sample_ns.push_back(take_sample(contestant, contestant.calls));
     }
-  }
 }
 
 double regret_of(Tier tier, const std::vector<const Contestant*>& contestants) {

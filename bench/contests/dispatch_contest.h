@@ -37,9 +37,8 @@ const Contestant* find_tier(const std::vector<const Contestant*>& contestants, T
 /// reading the clock takes about 50 ns.
 void warm_up(std::vector<Contestant>& contestants);
 
-/// Takes one sample of each contestant in every round; before_round runs before each round.
-void take_turns(std::vector<Contestant>& contestants, int rounds,
-                const std::function<void()>& before_round);
+/// Takes one sample of each contestant in every round.
+void take_turns(std::vector<Contestant>& contestants, int rounds);
 
 /// A tier's time over that of the best contestant, minus 1. One half of the samples determines the
 /// best contestant and the other half its time, and vice versa, because the minimum of several

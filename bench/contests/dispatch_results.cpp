@@ -14,8 +14,6 @@
 namespace rooftile {
 namespace {
 
-constexpr double kHeldUp = 1.15;  // Factor over the run's fastest pace.
-
 struct Contest {
   const char* name;
   double DispatchResult::*regret;
@@ -31,11 +29,7 @@ constexpr Contest kContests[] = {
 std::string text(const std::optional<double>& ns) { return ns ? time_text(*ns) : "-"; }
 std::string cell(const std::optional<double>& ns) { return ns ? fmt::format("{:.0f}", *ns) : ""; }
 
-double held_up(const DispatchResult& result, double fastest_pace_ns) {
-  return result.slowest_pace_ns / fastest_pace_ns;
-}
-
-void print_all(const Contest& contest, const std::vector<DispatchResult>& results) {
+void print_one(const Contest& contest, const std::vector<DispatchResult>& results) {
   std::vector<double> regrets;
   int devices = 0;
   for (const DispatchResult& r : results) {
@@ -48,16 +42,6 @@ void print_all(const Contest& contest, const std::vector<DispatchResult>& result
       "for {} of {} problems\n",
       contest.name, 1 + regret.mean, 1 + regret.worst_decile, 1 + regret.worst, devices,
       regret.problems);
-}
-
-void print_not_held_up(const Contest& contest, const std::vector<DispatchResult>& results,
-                       double fastest_pace_ns) {
-  std::vector<double> regrets;
-  for (const DispatchResult& r : results)
-    if (held_up(r, fastest_pace_ns) < kHeldUp) regrets.push_back(r.*contest.regret);
-  if (!regrets.empty())
-    fmt::print("  processors not held up: mean {:.3f} of {} problems\n",
-               1 + summarize_regret(regrets).mean, regrets.size());
 }
 
 }  // namespace
@@ -74,33 +58,27 @@ void DispatchResults::add(DispatchResult result) {
   std::fflush(stdout);
 }
 
-void DispatchResults::print(double fastest_pace_ns) const {
-  double most = 0;
-  for (const DispatchResult& r : results_) most = std::max(most, held_up(r, fastest_pace_ns));
-  fmt::print("processors held up {:.2f} times at most; not held up: below {:.2f}\n", most, kHeldUp);
-  for (const Contest& contest : kContests) {
-    print_all(contest, results_);
-    print_not_held_up(contest, results_, fastest_pace_ns);
-  }
+void DispatchResults::print() const {
+  for (const Contest& contest : kContests) print_one(contest, results_);
 }
 
-void DispatchResults::write(const std::filesystem::path& csv, double fastest_pace_ns) const {
+void DispatchResults::write(const std::filesystem::path& csv) const {
   std::ofstream file(csv);
   file << "m,n,k,trans_a,trans_b,device_ns,host_ns,host1_ns,predicted_device_ns,predicted_host_ns,"
           "predicted_host1_ns,chosen,score,first_regret,calls,regret,one_thread_chosen,"
           "one_thread_score,one_thread_regret,resident_device_ns,resident_host1_ns,"
           "predicted_resident_device_ns,predicted_resident_host1_ns,resident_chosen,resident_score,"
-          "resident_regret,held_up\n";
+          "resident_regret\n";
   for (const DispatchResult& r : results_)
     file << fmt::format(
         "{},{},{},{},{},{},{},{},{:.0f},{:.0f},{:.0f},{},{:.4g},{:.4f},{},{:.4f},{},{:.4g},{:.4f},"
-        "{},{},{:.0f},{:.0f},{},{:.4g},{:.4f},{:.3f}\n",
+        "{},{},{:.0f},{:.0f},{},{:.4g},{:.4f}\n",
         r.problem.m, r.problem.n, r.problem.k, letter(r.problem.trans_a), letter(r.problem.trans_b),
         cell(r.device_ns), cell(r.host_ns), cell(r.host1_ns), r.usual.device_ns, r.usual.host_ns,
         r.usual.host1_ns, name(r.usual.tier), r.usual.score, r.first_regret, r.calls, r.regret,
         name(r.alone.tier), r.alone.score, r.alone_regret, cell(r.resident_device_ns),
         cell(r.resident_host1_ns), r.resident.device_ns, r.resident.best_host_ns,
-        name(r.resident.tier), r.resident.score, r.resident_regret, held_up(r, fastest_pace_ns));
+        name(r.resident.tier), r.resident.score, r.resident_regret);
   if (!file.flush()) fail(ErrorCode::kIo, "cannot write {}; is the disk full?", csv.string());
 }
 

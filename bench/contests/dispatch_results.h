@@ -19,19 +19,17 @@ struct DispatchResult {
   Decision usual, alone, resident;
   // Time over that of the best tier, minus 1.
   double first_regret = 0, regret = 0, alone_regret = 0, resident_regret = 0;
-  int calls = 0;               // Calls whose tier the context chose; regret is their mean.
-  double slowest_pace_ns = 0;  // The slowest pace around the samples (processor_pace.h).
+  int calls = 0;  // Calls whose tier the context chose; regret is their mean.
 };
 
 class DispatchResults {
  public:
   /// Prints the result's line.
   void add(DispatchResult result);
-  /// Prints the average cost of each contest's choices: on all problems, and on those without
-  /// processor slowdown. fastest_pace_ns: of the run.
-  void print(double fastest_pace_ns) const;
+  /// Prints the average cost of each contest's choices.
+  void print() const;
   /// Writes a line for each problem. Throws kIo.
-  void write(const std::filesystem::path& csv, double fastest_pace_ns) const;
+  void write(const std::filesystem::path& csv) const;
 
  private:
   std::vector<DispatchResult> results_;

@@ -13,7 +13,6 @@
 
 #include "core/clock.h"
 #include "tuner/measure/matching_files.h"
-#include "tuner/measure/own_processors.h"
 #include "tuner/measure/processor_time.h"
 
 namespace rooftile {
@@ -42,6 +41,15 @@ void bind_all_threads(const std::vector<int>& processors) {
 }
 
 }  // namespace
+
+std::vector<int> own_processors() {
+  cpu_set_t set = {};
+  if (::sched_getaffinity(0, sizeof set, &set) != 0) return {};
+  std::vector<int> processors;
+  for (int i = 0; i < CPU_SETSIZE; ++i)
+    if (CPU_ISSET(i, &set)) processors.push_back(i);
+  return processors;
+}
 
 ProcessorUse processor_use_now() {
   ProcessorUse use{.wall_s = now_s(), .own_s = 1e-9 * processor_time_now().cpu_ns, .busy_s = {}};

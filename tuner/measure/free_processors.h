@@ -9,6 +9,9 @@
 
 namespace rooftile {
 
+/// The processors that the calling thread may use, ascending; none where the system tells none.
+std::vector<int> own_processors();
+
 /// Counters since some moment; only differences are meaningful.
 struct ProcessorUse {
   double wall_s = 0;

@@ -6,7 +6,7 @@
 #include "core/error.h"
 #include "runtime/model/gpu/gpu_generation.h"
 #include "tuner/calibrate/calibrate.h"
-#include "tuner/measure/own_processors.h"
+#include "tuner/measure/free_processors.h"
 #include "tuner/worker/worker_process.h"
 
 namespace rooftile {

@@ -1,13 +1,15 @@
 #include "tuner/measure/processor_wait.h"
 
 #include <gtest/gtest.h>
+#include <pthread.h>
+#include <sched.h>
 
 #include <atomic>
 #include <filesystem>
 #include <thread>
 
 #include "tests/support/await.h"
-#include "tuner/measure/own_processors.h"
+#include "tuner/measure/free_processors.h"
 
 namespace rooftile {
 namespace {
@@ -33,11 +35,13 @@ TEST(ProcessorWaitTest, TwoThreadsOnOneProcessorWait) {
     EXPECT_EQ(processor_wait_now().waited_ns, 0) << "the operating system does not count waiting";
     return;
   }
-  const int processor = own_processors().front();
+  cpu_set_t one;
+  CPU_ZERO(&one);
+  CPU_SET(own_processors().front(), &one);
   std::atomic<int> at_work = 2;
   std::atomic<bool> measured = false;
   const auto share_it = [&] {
-    bind_to(processor);
+    EXPECT_EQ(::pthread_setaffinity_np(::pthread_self(), sizeof one, &one), 0);
     work();
     --at_work;
     // The count excludes threads that have ended.
