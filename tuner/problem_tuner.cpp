@@ -261,11 +261,11 @@ RowId ProblemTuner::default_row() const {
 
 Standing ProblemTuner::standing(std::vector<WinnerRecord>& list, const Over& over,
                                 QuietWait& wait) {
-  const int samples = search_->round_samples(kFinalSamples);
+  const PairOptions options = {
+      .samples = search_->round_samples(kFinalSamples), .over = over, .wait = &wait};
   CandidateRunner& runner = context_.runner;
   if (protects_stored() && search_->find(stored_->candidate.variant) != nullptr) {
-    keep_stored_winner(context_.store, runner, *stored_, list,
-                       {.samples = samples, .over = over, .wait = &wait});
+    keep_stored_winner(context_.store, runner, *stored_, list, options);
     if (list.empty()) return {};
     const bool kept = list.front().candidate == stored_->candidate.id;
     if (before_ && kept) return {.verdict = before_->verdict, .confidence = before_->confidence};
@@ -273,7 +273,7 @@ Standing ProblemTuner::standing(std::vector<WinnerRecord>& list, const Over& ove
       return {.verdict = OutcomeVerdict::kFaster, .confidence = kPairedConfidence};
   }
   return compare_with_default(context_.store, runner, wanted_.problem, default_row(), list,
-                              {.samples = samples, .over = over, .wait = &wait});
+                              options);
 }
 
 void ProblemTuner::store(const std::vector<WinnerRecord>& list, const Standing& standing) {

@@ -90,7 +90,7 @@ KernelComparison ImportedCertifier::compare(const Variant& challenger, const Var
   const double start_s = now_s();
   KernelComparison comparison =
       compare_kernels(runner_, problem, incumbent, challenger,
-                      {.samples = 1, .purpose = SamplePurpose::kRefresh}, options_.over);
+                      {.samples = 1, .purpose = SamplePurpose::kRefresh, .over = options_.over});
   report_.time_s += now_s() - start_s;
   return comparison;
 }

@@ -2,14 +2,11 @@
 
 #include <algorithm>
 
-#include "tuner/stored/kernel_comparison.h"
-
 namespace rooftile {
 
 Standing compare_with_default(const Store& store, CandidateRunner& runner, const Problem& problem,
                               std::optional<RowId> default_candidate,
-                              std::vector<WinnerRecord>& list,
-                              const DefaultComparisonOptions& options) {
+                              std::vector<WinnerRecord>& list, const PairOptions& options) {
   if (!default_candidate || runner.blocked(*default_candidate))
     return {.verdict = OutcomeVerdict::kFaster, .confidence = {}};
   if (runner.rejected(*default_candidate)) return {};  // Unverified: it may yet be compared.
@@ -20,11 +17,10 @@ Standing compare_with_default(const Store& store, CandidateRunner& runner, const
              second = store.candidate(*default_candidate);
   if (own == list.end() || !first || !second) return {};
   const double level = runner.level();
-  const KernelComparison comparison = compare_kernels(
-      runner, problem, second->variant, first->variant, {.samples = options.samples}, options.over,
-      {.stored_ns = level_free_ns(*own, level),
-       .challenger_ns = level_free_ns(list.front(), level),
-       .wait = options.wait});
+  const KernelComparison comparison =
+      compare_kernels(runner, problem, second->variant, first->variant, options,
+                      {.stored_ns = level_free_ns(*own, level),
+                       .challenger_ns = level_free_ns(list.front(), level)});
   const bool decided = comparison.verdict != PairedVerdict::kUndecided;
   if (decided) {
     store_total(comparison.challenger, runner.level(), list.front());

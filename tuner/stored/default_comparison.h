@@ -3,25 +3,17 @@
 // turns.
 #pragma once
 
-#include <functional>
 #include <optional>
 #include <vector>
 
 #include "db/store.h"
-#include "tuner/measure/quiet_wait.h"
-#include "tuner/worker/candidate_runner.h"
+#include "tuner/stored/kernel_comparison.h"
 
 namespace rooftile {
 
 struct Standing {
   OutcomeVerdict verdict = OutcomeVerdict::kOpen;
   std::optional<double> confidence;  ///< As in OutcomeRecord.
-};
-
-struct DefaultComparisonOptions {
-  int samples = 2;             ///< Samples of each kernel in each pair.
-  std::function<bool()> over;  ///< Called before every measurement.
-  QuietWait* wait = nullptr;   ///< While both kernels are slowed; null: no wait.
 };
 
 /// Compares the first kernel of the list, best first and not empty, with the default kernel, where
@@ -32,7 +24,6 @@ struct DefaultComparisonOptions {
 /// run, so that the first kernel stays without a comparison.
 Standing compare_with_default(const Store& store, CandidateRunner& runner, const Problem& problem,
                               std::optional<RowId> default_candidate,
-                              std::vector<WinnerRecord>& list,
-                              const DefaultComparisonOptions& options);
+                              std::vector<WinnerRecord>& list, const PairOptions& options);
 
 }  // namespace rooftile

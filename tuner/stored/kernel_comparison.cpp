@@ -25,12 +25,12 @@ void set_medians(const std::vector<PairTime>& times, TimedKernel& kernel) {
 
 KernelComparison compare_kernels(CandidateRunner& runner, const Problem& problem,
                                  const Variant& stored, const Variant& challenger,
-                                 const TimeOptions& options, const std::function<bool()>& over,
-                                 const UsualTimes& usual) {
+                                 const PairOptions& options, const UsualTimes& usual) {
   double last_s = 0, before_s = 0;  // When the last two measurements began, which are a pair's.
   const auto timed = [&](const Variant& variant, double usual_ns) -> std::optional<PairTime> {
     before_s = std::exchange(last_s, now_s());
-    const auto reply = runner.time(variant, problem, options);
+    const auto reply =
+        runner.time(variant, problem, {.samples = options.samples, .purpose = options.purpose});
     if (!reply) return std::nullopt;
     return PairTime{.kernel_ns = median(reply->kernel_ns),
                     .pack_ns = reply->pack_ns,
@@ -39,8 +39,8 @@ KernelComparison compare_kernels(CandidateRunner& runner, const Problem& problem
   };
   const PairedComparison paired = compare_in_pairs(
       [&] { return timed(stored, usual.stored_ns); },
-      [&] { return timed(challenger, usual.challenger_ns); }, over,
-      [&] { return usual.wait != nullptr && usual.wait->wait(now_s() - before_s); });
+      [&] { return timed(challenger, usual.challenger_ns); }, options.over,
+      [&] { return options.wait != nullptr && options.wait->wait(now_s() - before_s); });
   KernelComparison comparison = {.verdict = paired.verdict,
                                  .stored = {.variant = stored},
                                  .challenger = {.variant = challenger},

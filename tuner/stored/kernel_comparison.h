@@ -33,18 +33,22 @@ double level_free_ns(const Record& record, double level) {
   return (record.kernel_ns + record.pack_ns) / level;
 }
 
-/// Total times of both kernels that this run has measured before, as CandidateRunner::time returns
-/// them (0: unknown), and the time to wait while both take longer.
-struct UsualTimes {
-  double stored_ns = 0, challenger_ns = 0;
-  QuietWait* wait = nullptr;  ///< Null: no wait.
+struct PairOptions {
+  int samples = 2;  ///< Samples of each kernel in each pair.
+  SamplePurpose purpose = SamplePurpose::kSearch;
+  std::function<bool()> over;  ///< Called before every measurement.
+  QuietWait* wait = nullptr;   ///< While both kernels are slowed; null: no wait.
 };
 
-/// Compares the total times of both kernels by compare_in_pairs(). over() is asked before every
-/// measurement.
+/// Total times of both kernels that this run has measured before, as CandidateRunner::time returns
+/// them; 0: unknown.
+struct UsualTimes {
+  double stored_ns = 0, challenger_ns = 0;
+};
+
+/// Compares the total times of both kernels by compare_in_pairs().
 KernelComparison compare_kernels(CandidateRunner& runner, const Problem& problem,
                                  const Variant& stored, const Variant& challenger,
-                                 const TimeOptions& options, const std::function<bool()>& over,
-                                 const UsualTimes& usual = {});
+                                 const PairOptions& options, const UsualTimes& usual = {});
 
 }  // namespace rooftile

@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "generator/version.h"
-#include "tuner/stored/kernel_comparison.h"
 
 namespace rooftile {
 
@@ -21,18 +20,16 @@ std::optional<TunedKernel> stored_winner(const Store& store, CandidateRunner& ru
 }
 
 void keep_stored_winner(const Store& store, CandidateRunner& runner, const TunedKernel& stored,
-                        std::vector<WinnerRecord>& list, const StoredWinnerOptions& options) {
+                        std::vector<WinnerRecord>& list, const PairOptions& options) {
   const RowId id = stored.candidate.id;
   const auto challenging = store.candidate(list.front().candidate);
   if (list.front().candidate == id || !challenging) return;
   const double level = runner.level();
   const auto own = std::ranges::find(list, id, &WinnerRecord::candidate);
   const KernelComparison comparison = compare_kernels(
-      runner, stored.problem, stored.candidate.variant, challenging->variant,
-      {.samples = options.samples, .purpose = options.purpose}, options.over,
+      runner, stored.problem, stored.candidate.variant, challenging->variant, options,
       {.stored_ns = own != list.end() ? level_free_ns(*own, level) : level_free_ns(stored, level),
-       .challenger_ns = level_free_ns(list.front(), level),
-       .wait = options.wait});
+       .challenger_ns = level_free_ns(list.front(), level)});
   const bool decided = comparison.verdict != PairedVerdict::kUndecided;
   if (decided) store_total(comparison.challenger, level, list.front());
   const bool failed = runner.blocked(id);

@@ -2,13 +2,11 @@
 // faster when both are timed in turns. Times of different minutes do not replace it.
 #pragma once
 
-#include <functional>
 #include <optional>
 #include <vector>
 
 #include "db/store.h"
-#include "tuner/measure/quiet_wait.h"
-#include "tuner/worker/candidate_runner.h"
+#include "tuner/stored/kernel_comparison.h"
 
 namespace rooftile {
 
@@ -19,19 +17,12 @@ namespace rooftile {
 std::optional<TunedKernel> stored_winner(const Store& store, CandidateRunner& runner, RowId device,
                                          const Problem& problem);
 
-struct StoredWinnerOptions {
-  int samples = 2;  ///< Samples of each kernel in each pair.
-  SamplePurpose purpose = SamplePurpose::kSearch;
-  std::function<bool()> over;  ///< Called before every measurement.
-  QuietWait* wait = nullptr;   ///< While both kernels are slowed; null: no wait.
-};
-
 /// Moves the stored winner to the front of the list, best first and not empty, unless the first
 /// kernel there is faster in a paired comparison (tuner/measure/paired_comparison.h) or the stored
 /// one fails in it. Both get the median times of the comparison. When over() ends the comparison
 /// early, or the list does not have the stored winner and it cannot be timed any more, it stays
 /// with its stored times. Kernels that fail are removed.
 void keep_stored_winner(const Store& store, CandidateRunner& runner, const TunedKernel& stored,
-                        std::vector<WinnerRecord>& list, const StoredWinnerOptions& options);
+                        std::vector<WinnerRecord>& list, const PairOptions& options);
 
 }  // namespace rooftile
