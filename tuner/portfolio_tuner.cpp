@@ -249,8 +249,7 @@ bool ClassPortfolio::measure(const Problem& p) {
   }
   if (group.empty()) return true;
   if (reference) group.insert(group.begin(), *reference);
-  TuneProgress progress{.phase = TunePhase::kComparing, .problem = to_string(p)};
-  context_.progress(progress);
+  context_.progress({.phase = TunePhase::kComparing, .problem = to_string(p)});
   const auto times = compare(group, p);
   if (!times) return false;
   const double scale =

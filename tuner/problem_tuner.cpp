@@ -232,8 +232,7 @@ bool ProblemTuner::is_slower_than_default(const Candidate& candidate) const {
 // unless the problem has no kernel at all. Empty where the best one is slower than the default: a
 // run does not make programs slower than they were without it.
 std::vector<WinnerRecord> ProblemTuner::certified_list(double end_s, std::size_t most) {
-  TuneProgress progress{.phase = TunePhase::kCertifying, .problem = to_string(wanted_.problem)};
-  context_.progress(progress);
+  context_.progress({.phase = TunePhase::kCertifying, .problem = to_string(wanted_.problem)});
   std::vector<const Candidate*> list =
       ranked_candidates(*search_,
                         {.most = most,
@@ -364,21 +363,6 @@ void ProblemTuner::describe_stored() {
 void ProblemTuner::end() {
   if (stage_ == TuneStage::kSearch || stage_ == TuneStage::kFinish) finish(0);
   describe_stored();
-}
-
-TuneResult tune_problem(const ProblemTunerContext& context, RowId device_row,
-                        const Problem& problem, double seconds) {
-  StepCosts costs;
-  ProblemTuner tuner(context, costs, device_row, {.problem = problem});
-  const double end_s = now_s() + seconds;
-  while (!context.over()) {
-    const StepOffer offer = tuner.offer();
-    const auto step = next_step({&offer, 1}, end_s - now_s(), seconds);
-    if (!step) break;
-    tuner.take(*step);
-  }
-  tuner.end();
-  return tuner.result();
 }
 
 }  // namespace rooftile

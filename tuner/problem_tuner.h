@@ -89,8 +89,4 @@ class ProblemTuner {
   TuneResult result_;
 };
 
-/// Tunes one problem alone within `seconds`.
-TuneResult tune_problem(const ProblemTunerContext& context, RowId device_row,
-                        const Problem& problem, double seconds);
-
 }  // namespace rooftile

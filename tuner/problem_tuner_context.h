@@ -22,8 +22,8 @@ struct ProblemTunerContext {
   const TuneOptions& options;
   std::function<bool()> over;  ///< True when the run is stopped or the whole budget is spent.
   std::function<double()> elapsed_s;
-  std::function<void(TuneProgress&)> progress;  ///< Fills in the run's part and passes it on.
-  const HostRates* host_rates = nullptr;        ///< Null: not calibrated.
+  std::function<void(const TuneProgress&)> progress;  ///< Fills in the run's part and passes it on.
+  const HostRates* host_rates = nullptr;              ///< Null: not calibrated.
 };
 
 }  // namespace rooftile

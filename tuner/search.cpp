@@ -392,7 +392,6 @@ void Search::report() const {
     const double best_ns = ns_of(*fastest);
     progress.best_gflops = flops(problem_) / best_ns;
     progress.roofline_share = bound_ns_ / best_ns;
-    progress.best_variant = short_name(fastest->variant);
     const Roofline limits = roofline(problem_, fastest->variant, context_.rates);
     progress.limiter = limiter(limits).name;
   }

@@ -86,6 +86,7 @@ class TuneRun {
     return options_.refresh_only ? budget_.seconds() : kRefreshShare * budget_.seconds();
   }
   bool over() const { return stop_.load() || budget_.left_s() <= reserved_s_; }
+  void show(TuneProgress now) const;
   void use_imported(CandidateRunner& runner);
   Calibration calibrated();
   ProblemTunerContext context(CandidateRunner& runner, const Calibration& calibration,
@@ -143,12 +144,7 @@ void TuneRun::use_imported(CandidateRunner& runner) {
                        {.over = [&] { return refreshing_is_over(); },
                         .progress =
                             [&](const Problem& problem) {
-                              if (!callbacks_.progress) return;
-                              callbacks_.progress({.phase = TunePhase::kImporting,
-                                                   .elapsed_s = budget_.elapsed_s(),
-                                                   .budget_s = options_.budget_s,
-                                                   .problems_total = problems_.size(),
-                                                   .problem = to_string(problem)});
+                              show({.phase = TunePhase::kImporting, .problem = to_string(problem)});
                             },
                         .message = callbacks_.message});
   if (callbacks_.imported) callbacks_.imported(report_.imported);
@@ -167,11 +163,7 @@ Calibration TuneRun::calibrated() {
     report_.failed = runner.failures();
     report_.lost_s = runner.lost_s();
   }
-  if (callbacks_.progress)
-    callbacks_.progress({.phase = TunePhase::kCalibrating,
-                         .elapsed_s = budget_.elapsed_s(),
-                         .budget_s = options_.budget_s,
-                         .problems_total = problems_.size()});
+  show({.phase = TunePhase::kCalibrating});
   const double before_s = budget_.elapsed_s();
   Calibration calibration;
   if (const auto measured = calibrate(store_, device_, worker_, callbacks_.message, stop_)) {
@@ -188,17 +180,18 @@ Calibration TuneRun::calibrated() {
   return calibration;
 }
 
+/// Fills in the run's part and passes it on.
+void TuneRun::show(TuneProgress now) const {
+  if (!callbacks_.progress) return;
+  now.elapsed_s = budget_.elapsed_s();
+  now.budget_s = options_.budget_s;
+  now.problems_done = report_.results.size();
+  now.problems_total = problems_.size();
+  callbacks_.progress(now);
+}
+
 ProblemTunerContext TuneRun::context(CandidateRunner& runner, const Calibration& calibration,
                                      const std::vector<Variant>& space) {
-  const auto progress = [this, &runner](TuneProgress& now) {
-    now.elapsed_s = budget_.elapsed_s();
-    now.budget_s = budget_.seconds();
-    now.problems_done = report_.results.size();
-    now.problems_total = problems_.size();
-    now.candidates_measured = runner.measured();
-    now.candidates_rejected = runner.failures();
-    if (callbacks_.progress) callbacks_.progress(now);
-  };
   return {.store = store_,
           .runner = runner,
           .device = device_,
@@ -207,7 +200,7 @@ ProblemTunerContext TuneRun::context(CandidateRunner& runner, const Calibration&
           .options = options_,
           .over = [this] { return over(); },
           .elapsed_s = [this] { return budget_.elapsed_s(); },
-          .progress = progress,
+          .progress = [this](const TuneProgress& now) { show(now); },
           .host_rates = &calibration.host};
 }
 
@@ -218,8 +211,7 @@ void TuneRun::refresh_stale(const ProblemTunerContext& context) {
       {.over = [&] { return over() || refreshing_is_over(); },
        .progress =
            [&](const Problem& problem) {
-             TuneProgress progress{.phase = TunePhase::kRefreshing, .problem = to_string(problem)};
-             context.progress(progress);
+             context.progress({.phase = TunePhase::kRefreshing, .problem = to_string(problem)});
            }});
   if (report_.refresh.stale > 0 && callbacks_.refreshed) callbacks_.refreshed(report_.refresh);
 }
@@ -274,12 +266,7 @@ void TuneRun::finish(const CandidateRunner& runner) {
                  : report_.out_of_budget ? "budget"
                                          : "finished",
                  report_.conditions);
-  if (callbacks_.progress)
-    callbacks_.progress({.phase = TunePhase::kFinished,
-                         .elapsed_s = report_.elapsed_s,
-                         .budget_s = options_.budget_s,
-                         .problems_done = report_.results.size(),
-                         .problems_total = problems_.size()});
+  show({.phase = TunePhase::kFinished});
 }
 
 TuneReport TuneRun::run() {

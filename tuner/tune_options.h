@@ -46,12 +46,10 @@ struct TuneProgress {
   TunePhase phase = TunePhase::kCalibrating;
   double elapsed_s = 0, budget_s = 0;
   std::size_t problems_done = 0, problems_total = 0;
-  std::string problem;  ///< The problem being tuned.
-  std::size_t candidates_measured = 0, candidates_rejected = 0;
+  std::string problem;        ///< The problem being tuned.
   double best_gflops = 0;     ///< Of the problem being tuned.
   double roofline_share = 0;  ///< Best time's share of the problem's bound, 0...1.
-  std::string best_variant;
-  std::string limiter;  ///< Limiter of that kernel by the model; "" when unknown.
+  std::string limiter;        ///< Limiter of that kernel by the model; "" when unknown.
 };
 
 /// Fewest candidates of a problem's search whose best one is close to the fastest kernel there is:

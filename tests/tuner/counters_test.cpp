@@ -11,7 +11,7 @@
 #include "report/problem.h"
 #include "tests/support/counting_driver.h"
 #include "tests/support/scratch.h"
-#include "tuner/problem_tuner.h"
+#include "tests/tuner/tune_alone.h"
 #include "tuner/stored/refresh.h"
 
 namespace rooftile {
@@ -62,16 +62,16 @@ class TunedCounters : public ::testing::Test {
     with_runner(profile_, counters, [&](CandidateRunner& runner, RowId device) {
       const TuneOptions options = {.strategy = "exhaustive"};
       for (const Problem& problem : problems)
-        results.push_back(tune_problem({.store = store_,
-                                        .runner = runner,
-                                        .device = profile_,
-                                        .rates = rates_,
-                                        .space = space_,
-                                        .options = options,
-                                        .over = [] { return false; },
-                                        .elapsed_s = [] { return 0.0; },
-                                        .progress = [](TuneProgress&) {}},
-                                       device, problem, kBudgetS));
+        results.push_back(tune_alone({.store = store_,
+                                      .runner = runner,
+                                      .device = profile_,
+                                      .rates = rates_,
+                                      .space = space_,
+                                      .options = options,
+                                      .over = [] { return false; },
+                                      .elapsed_s = [] { return 0.0; },
+                                      .progress = [](const TuneProgress&) {}},
+                                     device, problem, kBudgetS));
     });
     return results;
   }

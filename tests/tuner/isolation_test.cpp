@@ -14,7 +14,7 @@
 #include "tests/support/await.h"
 #include "tests/support/fast_kernel.h"
 #include "tests/support/scratch.h"
-#include "tuner/problem_tuner.h"
+#include "tests/tuner/tune_alone.h"
 #include "tuner/worker/settle_journal.h"
 
 namespace rooftile {
@@ -97,16 +97,16 @@ class IsolationTest : public ::testing::Test {
                             .compilers = &pool});
     const DeviceRates rates = {.fma_gflops = 100};
     const TuneOptions options = {.strategy = "exhaustive"};
-    result = tune_problem({.store = store,
-                           .runner = runner,
-                           .device = profile_,
-                           .rates = rates,
-                           .space = naive_,
-                           .options = options,
-                           .over = [] { return false; },
-                           .elapsed_s = [] { return 0.0; },
-                           .progress = [](TuneProgress&) {}},
-                          device, problem_, 600);
+    result = tune_alone({.store = store,
+                         .runner = runner,
+                         .device = profile_,
+                         .rates = rates,
+                         .space = naive_,
+                         .options = options,
+                         .over = [] { return false; },
+                         .elapsed_s = [] { return 0.0; },
+                         .progress = [](const TuneProgress&) {}},
+                        device, problem_, 600);
     lost_s_ = runner.lost_s();
     failures_ = runner.failures();
     return messages;

@@ -84,7 +84,7 @@ class PortfolioTunerTest : public ::testing::Test {
                                          .options = options_,
                                          .over = [&] { return stop_.load(); },
                                          .elapsed_s = [] { return 0.0; },
-                                         .progress = [](TuneProgress&) {}};
+                                         .progress = [](const TuneProgress&) {}};
     return tune_portfolios(context, device_, tuned, seconds, searched_enough);
   }
 

@@ -8,7 +8,7 @@
 #include "generator/space.h"
 #include "tests/support/scratch.h"
 #include "tests/tuner/scripted_worker.h"
-#include "tuner/problem_tuner.h"
+#include "tests/tuner/tune_alone.h"
 
 namespace rooftile {
 namespace {
@@ -62,16 +62,16 @@ class PrepackedTest : public ::testing::Test {
           parse_variant("family=register tile_m=16 tile_n=32 unroll_k=4 " + std::string(text)));
     const DeviceRates rates = {.fma_gflops = 1e6};
     const TuneOptions options = {.problems = {{problem_, ""}}};
-    tune_problem({.store = store_,
-                  .runner = runner,
-                  .device = profile_,
-                  .rates = rates,
-                  .space = space,
-                  .options = options,
-                  .over = [] { return false; },
-                  .elapsed_s = [] { return 0.0; },
-                  .progress = [](TuneProgress&) {}},
-                 device_, problem_, 60);
+    tune_alone({.store = store_,
+                .runner = runner,
+                .device = profile_,
+                .rates = rates,
+                .space = space,
+                .options = options,
+                .over = [] { return false; },
+                .elapsed_s = [] { return 0.0; },
+                .progress = [](const TuneProgress&) {}},
+               device_, problem_, 60);
     return store_.winners(device_);
   }
 

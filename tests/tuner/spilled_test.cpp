@@ -11,7 +11,7 @@
 #include "generator/space.h"
 #include "tests/support/scratch.h"
 #include "tests/tuner/scripted_worker.h"
-#include "tuner/problem_tuner.h"
+#include "tests/tuner/tune_alone.h"
 
 namespace rooftile {
 namespace {
@@ -162,8 +162,8 @@ TEST_F(SpilledTest, AProblemWhoseEveryKernelSpillsHasAWinner) {
                                        .options = options,
                                        .over = [] { return false; },
                                        .elapsed_s = [] { return 0.0; },
-                                       .progress = [](TuneProgress&) {}};
-  const TuneResult result = tune_problem(context, device_, problem_, 60);
+                                       .progress = [](const TuneProgress&) {}};
+  const TuneResult result = tune_alone(context, device_, problem_, 60);
   EXPECT_NE(result.winner, "");
   EXPECT_GT(result.default_ns, 0);
   EXPECT_GT(result.naive_ns, 0);
@@ -176,7 +176,7 @@ TEST_F(SpilledTest, AProblemWhoseEveryKernelSpillsHasAWinner) {
     measured.insert(sample.candidate);
   EXPECT_THAT(measured, SizeIs(::testing::Le(3u)));
   // The next problem reuses the winner of this one.
-  const TuneResult next = tune_problem(context, device_, packed_problem(40, 20, 70), 60);
+  const TuneResult next = tune_alone(context, device_, packed_problem(40, 20, 70), 60);
   EXPECT_NE(next.winner, "");
 }
 

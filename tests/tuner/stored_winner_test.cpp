@@ -8,13 +8,14 @@
 #include <gtest/gtest.h>
 
 #include <fstream>
+#include <utility>
 
 #include "generator/emit.h"
 #include "generator/space.h"
 #include "generator/version.h"
 #include "tests/support/scratch.h"
 #include "tests/tuner/scripted_worker.h"
-#include "tuner/problem_tuner.h"
+#include "tests/tuner/tune_alone.h"
 #include "tuner/stored/refresh.h"
 #include "tuner/worker/worker_protocol.h"
 
@@ -83,16 +84,16 @@ class StoredWinnerTest : public ::testing::Test {
       const Challenger& challenger, const std::function<bool()>& over = [] { return false; }) {
     WorkerProcess worker(this->worker(challenger), {{"operation", "open"}});
     CandidateRunner runner(store_, worker, budget_, stop_, {.device = device_, .run = run_});
-    return tune_problem({.store = store_,
-                         .runner = runner,
-                         .device = profile_,
-                         .rates = {.fma_gflops = 1e6},
-                         .space = {stored_, challenger_},
-                         .options = {.problems = {{problem_, ""}}},
-                         .over = over,
-                         .elapsed_s = [] { return 0.0; },
-                         .progress = [](TuneProgress&) {}},
-                        device_, problem_, 60);
+    return tune_alone({.store = store_,
+                       .runner = runner,
+                       .device = profile_,
+                       .rates = {.fma_gflops = 1e6},
+                       .space = {stored_, challenger_},
+                       .options = {.problems = {{problem_, ""}}},
+                       .over = over,
+                       .elapsed_s = [] { return 0.0; },
+                       .progress = [](const TuneProgress&) {}},
+                      device_, problem_, 60);
   }
   /// The first two kernels of the ranked list and their times.
   std::vector<std::pair<Variant, double>> best_two() {
@@ -172,7 +173,10 @@ TEST_F(StoredWinnerTest, IsKeptWithItsTimesWhenTheRunEndsBeforeTheComparison) {
 
 TEST_F(StoredWinnerTest, IsKeptWhenTheRunEndsBeforeAnyMeasurement) {
   store_winner();
-  EXPECT_EQ(tune({}, [] { return true; }).winner, short_name(stored_));
+  EXPECT_EQ(tune({}, [] { return true; }).winner, "") << "the problem is not begun";
+  EXPECT_THAT(best_two(), ElementsAre(Pair(stored_, kFirstRunNs)));
+  bool begun = false;
+  EXPECT_EQ(tune({}, [&] { return std::exchange(begun, true); }).winner, short_name(stored_));
   EXPECT_THAT(best_two(), ElementsAre(Pair(stored_, kFirstRunNs)));
 }
 

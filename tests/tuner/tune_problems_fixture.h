@@ -148,7 +148,7 @@ while read -r request; do
             .options = options,
             .over = std::move(over),
             .elapsed_s = [] { return 0.0; },
-            .progress = [](TuneProgress&) {}};
+            .progress = [](const TuneProgress&) {}};
   }
 
   /// A run whose steps the test takes itself.

@@ -1,0 +1,21 @@
+// A problem that is tuned alone.
+#pragma once
+
+#include "core/clock.h"
+#include "tuner/tune_problems.h"
+
+namespace rooftile {
+
+/// The result of tuning it within `seconds`; an empty one where it was never begun.
+inline TuneResult tune_alone(const ProblemTunerContext& context, RowId device,
+                             const Problem& problem, double seconds) {
+  TuneResult result;
+  const TuneProblem wanted{.problem = problem};
+  const double end_s = now_s() + seconds;
+  tune_problems(context, device, {&wanted, 1},
+                {.left_s = [end_s] { return end_s - now_s(); },
+                 .finished = [&](const TuneResult& finished) { result = finished; }});
+  return result;
+}
+
+}  // namespace rooftile
