@@ -112,7 +112,6 @@ void Calibrator::imports() {
   const auto import_ns = [import_host](std::uint64_t bytes) {
     return timed_ns([&] { const Buffer once = import_host(bytes); });
   };
-  sample("device.import", "ns", [import_ns] { return import_ns(kBytes); });
   sample("device.import.least", "ns", [import_ns, alignment] { return import_ns(alignment); });
   sample_difference("device.import.growth", [import_ns, alignment] {
     return Turn{(import_ns(kBytes).value - import_ns(alignment).value) /
