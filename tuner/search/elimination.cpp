@@ -10,6 +10,11 @@ namespace rooftile {
 namespace {
 
 constexpr int kPolishSweeps = 8;  // It converges in two or three.
+// Samples of one round are close in time, so a low clock, or a program that takes half the machine,
+// affects them all. Only an arm that is slower by more than this ratio is dropped in the first
+// rounds.
+constexpr int kLeastRounds = 3;
+constexpr double kHopelessRatio = 2;
 
 std::size_t count_alive(const std::vector<Arm>& arms) {
   return static_cast<std::size_t>(
@@ -22,10 +27,10 @@ void drop_beaten(std::vector<Arm>& arms, const std::vector<Arm>& polished, int r
   if (order.size() <= options.keep) return;
   const std::vector<double>& last_kept = polished[order[options.keep - 1]].samples_ns;
   const double threshold = median_interval(last_kept).high;
-  const double hopeless = options.hopeless_ratio * median(last_kept);
+  const double hopeless = kHopelessRatio * median(last_kept);
   for (std::size_t i = options.keep; i < order.size(); ++i) {
     const std::vector<double>& samples = polished[order[i]].samples_ns;
-    const bool certain = rounds_done >= options.least_rounds || median(samples) > hopeless;
+    const bool certain = rounds_done >= kLeastRounds || median(samples) > hopeless;
     if (certain && median_interval(samples).low > threshold) arms[order[i]].alive = false;
   }
 }

@@ -13,11 +13,6 @@ struct EliminationOptions {
   int samples_per_round = 3;
   int rounds = 4;
   std::size_t keep = 1;  ///< Stops when this many arms are left.
-  /// Minimum number of rounds before an arm is dropped. Samples of one round are close in time, so
-  /// a low clock, or a program that takes half the machine, affects them all. Only an arm that is
-  /// slower by more than hopeless_ratio is dropped earlier.
-  int least_rounds = 3;
-  double hopeless_ratio = 2;
 };
 
 struct Arm {
@@ -29,9 +24,10 @@ struct Arm {
 
 /// Samples arms in turn, round by round. measure(arm, count) returns that many more samples of the
 /// arm, or no value when it cannot be measured, which eliminates it. An arm is dropped when its
-/// median's interval lies above the interval of the keep-th best median. Effects of a round on all
-/// of its arms alike (drift, another clock) are removed from the returned samples. If stop()
-/// returns true, the function returns what there is.
+/// median's interval lies above the interval of the keep-th best median, after three rounds at
+/// least unless it takes more than twice that median. Effects of a round on all of its arms alike
+/// (drift, another clock) are removed from the returned samples. If stop() returns true, the
+/// function returns what there is.
 std::vector<Arm> eliminate(
     std::size_t arms,
     const std::function<std::optional<std::vector<double>>(std::size_t arm, int count)>& measure,

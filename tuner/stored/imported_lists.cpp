@@ -7,11 +7,10 @@
 #include <utility>
 
 #include "tuner/stored/kernel_state.h"
+#include "tuner/stored/ranked_list.h"
 
 namespace rooftile {
 namespace {
-
-constexpr std::size_t kBest = 3, kLast = 2;  // Kernels of a list.
 
 /// One machine's list for one problem, best first.
 struct Ranked {
@@ -101,7 +100,7 @@ bool Finder::was_measured(const Variant& variant, const Problem& problem) const 
 bool Finder::prepare(ImportedList& list, std::vector<TunedKernel> usable,
                      std::vector<Variant> firsts) const {
   if (usable.empty()) return false;
-  if (usable.size() > kBest + kLast) usable.erase(usable.begin() + kBest, usable.end() - kLast);
+  keep_ends(usable);
   for (const TunedKernel& kernel : usable) list.kernels.push_back(kernel.candidate.variant);
   list.best_ns = usable.front().kernel_ns + usable.front().pack_ns;
   if (list.own.empty()) return true;

@@ -13,9 +13,9 @@ namespace rooftile {
 /// A problem's ranked list from other machines.
 struct ImportedList {
   Problem problem;
-  /// Kernels that are legal and not rejected here, best first: the best three and the last two, as
-  /// in stale_lists. With several machines, the first kernels of all lists come before the second
-  /// ones. If `own` is another list, only each machine's best kernel that was not measured here.
+  /// Kernels that are legal and not rejected here, best first: what keep_ends() leaves of them.
+  /// With several machines, the first kernels of all lists come before the second ones. If `own` is
+  /// another list, only each machine's best kernel that was not measured here.
   std::vector<Variant> kernels;
   /// Kernel and packing time of the first kernel, as measured on the other machine.
   double best_ns = 0;

@@ -12,7 +12,6 @@
 namespace rooftile {
 namespace {
 
-constexpr std::size_t kRefreshedBest = 3, kRefreshedLast = 2;  // Kernels of a list.
 constexpr int kRefreshSamples = 3;
 // Of the first kernel; those after it are cut as in the search.
 constexpr double kFirstLimitNs = 10e9;
@@ -48,8 +47,7 @@ void add_if_stale(std::vector<StaleList>& lists, const KernelList& ranked,
       list.kernels.push_back(variant);
   }
   if (!stale || list.kernels.empty()) return;
-  if (list.kernels.size() > kRefreshedBest + kRefreshedLast)
-    list.kernels.erase(list.kernels.begin() + kRefreshedBest, list.kernels.end() - kRefreshedLast);
+  keep_ends(list.kernels);
   lists.push_back(std::move(list));
 }
 

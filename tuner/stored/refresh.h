@@ -24,8 +24,7 @@ struct StaleList {
 /// vendor and product. Of several such rows the newest counts.
 ///
 /// Kernels that were rejected or are illegal here are left out, so a list that was refreshed, or
-/// cannot be, is not stale any more. Each list gives its best three kernels, and the last two,
-/// which a list has in order to have a kernel for every size.
+/// cannot be, is not stale any more. Each list gives what keep_ends() leaves of it.
 std::vector<StaleList> stale_lists(Store& store, const DeviceProfile& device, RowId device_row);
 
 struct RefreshReport {
