@@ -13,6 +13,7 @@
 #include "runtime/kernel/staging.h"
 #include "runtime/verify/random_operand.h"
 #include "runtime/verify/reference.h"
+#include "tests/support/refusal.h"
 
 namespace rooftile {
 namespace {
@@ -21,17 +22,6 @@ using ::testing::AllOf;
 using ::testing::HasSubstr;
 
 const std::string kFakes = ROOFTILE_FAKES;
-
-template <typename Call>
-std::string message_of(ErrorCode code, Call call) {
-  try {
-    call();
-  } catch (const Error& error) {
-    EXPECT_EQ(error.code(), code) << error.what();
-    return error.what();
-  }
-  return "nothing was thrown";
-}
 
 struct Operands {
   explicit Operands(const Problem& p, std::uint64_t seed = 3) {
@@ -105,12 +95,14 @@ TEST_F(CublasBaselineTest, LeadingDimensionsStridesAndAlphaAreThoseOfTheProblem)
 
 TEST_F(CublasBaselineTest, UnsupportedProblemsAreReported) {
   const auto refusal = [&](const Problem& p) {
-    return message_of(ErrorCode::kUnsupported, [&] {
-      baseline_->load(p, 1);
-      const Operands operands(p);
-      baseline_->upload(0, operands.a.data(), operands.b.data());
-      baseline_->run(0);
-    });
+    return message_of(
+        [&] {
+          baseline_->load(p, 1);
+          const Operands operands(p);
+          baseline_->upload(0, operands.a.data(), operands.b.data());
+          baseline_->run(0);
+        },
+        ErrorCode::kUnsupported);
   };
   const Problem p = packed_problem(7, 13, 5);
   EXPECT_THAT(refusal(retyped(p, parse_types("i8"))), HasSubstr("cuBLAS has no i8: only f32"));
@@ -149,7 +141,7 @@ TEST_F(CublasBaselineTest, RoundsPadRowsAndDetectAWrongResult) {
   const auto spoil = reinterpret_cast<void (*)(double)>(dlsym(library, "fake_cublas_spoil"));
   ASSERT_NE(spoil, nullptr);
   spoil(1);
-  EXPECT_THAT(message_of(ErrorCode::kInternal, [&] { BaselineRounds(*baseline_, p, sets); }),
+  EXPECT_THAT(message_of([&] { BaselineRounds(*baseline_, p, sets); }, ErrorCode::kInternal),
               AllOf(HasSubstr("cublas computed 17x7x33"), HasSubstr("C[16][6] of batch member 1")));
   spoil(0);
 }
@@ -175,7 +167,7 @@ TEST(GgmlBaselineTest, ProductsWithWeightsOfEveryFormatMatchOurResult) {
 TEST(GgmlBaselineTest, RefusesWhatItDoesNotRun) {
   const auto baseline = open_baseline("ggml", {.library = kGgml});
   const auto refusal = [&](const Problem& p) {
-    return message_of(ErrorCode::kUnsupported, [&] { baseline->load(p, 1); });
+    return message_of([&] { baseline->load(p, 1); }, ErrorCode::kUnsupported);
   };
   EXPECT_THAT(refusal(weights_of("f16xq4_k")), HasSubstr("not with f16xq4_k"));
   EXPECT_THAT(refusal(weights_of("f32xq4b32")), HasSubstr("not with f32xq4b32"));
@@ -197,32 +189,32 @@ TEST(GgmlBaselineTest, RoundsDetectAWrongResultAndAFailedGraph) {
   const auto fail = reinterpret_cast<void (*)(int)>(dlsym(library, "fake_ggml_fail"));
   ASSERT_TRUE(spoil != nullptr && fail != nullptr);
   spoil(1000);
-  EXPECT_THAT(message_of(ErrorCode::kInternal, [&] { BaselineRounds(*baseline, p, sets); }),
+  EXPECT_THAT(message_of([&] { BaselineRounds(*baseline, p, sets); }, ErrorCode::kInternal),
               AllOf(HasSubstr("ggml computed 3x5x512"), HasSubstr("C[2][4]")));
   spoil(0);
   fail(-1);
-  EXPECT_THAT(message_of(ErrorCode::kDevice, [&] { BaselineRounds(*baseline, p, sets); }),
+  EXPECT_THAT(message_of([&] { BaselineRounds(*baseline, p, sets); }, ErrorCode::kDevice),
               HasSubstr("ggml's graph failed with status -1"));
   fail(0);
 }
 
 TEST(BaselineTest, MissingLibraryIsNamedWithItsRemedy) {
   const BaselineSetting nowhere = {.library = "/nowhere/libcublas.so.12"};
-  EXPECT_THAT(message_of(ErrorCode::kUnsupported, [&] { open_baseline("cublas", nowhere); }),
+  EXPECT_THAT(message_of([&] { open_baseline("cublas", nowhere); }, ErrorCode::kUnsupported),
               AllOf(HasSubstr("cuBLAS cannot be loaded"), HasSubstr("nvidia-cublas"),
                     HasSubstr("CUBLAS_LIBRARY"), HasSubstr("/nowhere/libcublas.so.12: ")));
-  EXPECT_THAT(message_of(ErrorCode::kUnsupported, [&] { open_baseline("clblast", nowhere); }),
+  EXPECT_THAT(message_of([&] { open_baseline("clblast", nowhere); }, ErrorCode::kUnsupported),
               AllOf(HasSubstr("CLBlast cannot be loaded"), HasSubstr("libclblast1")));
 }
 
 TEST(BaselineTest, AnotherLibraryIsRejected) {
-  EXPECT_THAT(message_of(ErrorCode::kUnsupported,
-                         [&] { open_cublas({.library = kFakes + "/libcuda.so.1"}); }),
+  EXPECT_THAT(message_of([&] { open_cublas({.library = kFakes + "/libcuda.so.1"}); },
+                         ErrorCode::kUnsupported),
               HasSubstr("has no function cublasCreate_v2"));
 }
 
 TEST(BaselineTest, UnknownNameListsTheKnownOnes) {
-  EXPECT_THAT(message_of(ErrorCode::kInvalidArgument, [&] { open_baseline("rocblas", {}); }),
+  EXPECT_THAT(message_of([&] { open_baseline("rocblas", {}); }, ErrorCode::kInvalidArgument),
               HasSubstr("'rocblas'; known: cublas, clblast, ggml"));
 }
 
@@ -232,10 +224,11 @@ TEST(BaselineTest, RatioIsTheMedianOfRatiosAndNotARatioOfMedians) {
   EXPECT_EQ(ratio.baseline, "cublas");
   EXPECT_DOUBLE_EQ(ratio.kernel, 2);
   EXPECT_DOUBLE_EQ(ratio.with_packing, 0.8);
-  EXPECT_THAT(message_of(ErrorCode::kInvalidArgument,
-                         [&] {
-                           baseline_ratio("cublas", {baseline, 2}, tuned, 0);
-                         }),
+  EXPECT_THAT(message_of(
+                  [&] {
+                    baseline_ratio("cublas", {baseline, 2}, tuned, 0);
+                  },
+                  ErrorCode::kInvalidArgument),
               HasSubstr("2 samples of cublas"));
 }
 
@@ -253,8 +246,8 @@ TEST(ClblastBaselineTest, ResultMatchesOurs) {
   expect_right(*baseline, staged_problem(packed_problem(7, 13, 5, kYes, kNo, 3)));
   EXPECT_THAT(
       message_of(
-          ErrorCode::kUnsupported,
-          [&] { baseline->load(packed_problem(7, 13, 5, {}, {}, 1, parse_types("f16_f16")), 1); }),
+          [&] { baseline->load(packed_problem(7, 13, 5, {}, {}, 1, parse_types("f16_f16")), 1); },
+          ErrorCode::kUnsupported),
       HasSubstr("f16_f16_sum_f16"));
 }
 

@@ -8,6 +8,7 @@
 #include "runtime/kernel/staging.h"
 #include "tests/support/blocked_threads.h"
 #include "tests/support/faulty_driver.h"
+#include "tests/support/refusal.h"
 
 namespace rooftile {
 namespace {
@@ -34,12 +35,7 @@ class CompilersTest : public ::testing::Test {
   }
   static std::string failure(Compilers& compilers, Measurer& measurer, const Variant& variant,
                              const Problem& p) {
-    try {
-      compilers.provide(measurer, variant, p);
-    } catch (const Error& error) {
-      return error.what();
-    }
-    return "";
+    return message_of([&] { compilers.provide(measurer, variant, p); });
   }
   double ns(Measurer& measurer, const Variant& variant) const {
     return ns_of(one_turn(measurer, variant, staged_problem(problem_), 0));

@@ -7,6 +7,7 @@
 #include <fstream>
 
 #include "core/error.h"
+#include "tests/support/refusal.h"
 #include "tests/support/scratch.h"
 
 namespace rooftile {
@@ -25,13 +26,7 @@ class ReadExperiments : public testing::Test {
     return read_experiments(file);
   }
   std::string refusal(const std::string& lines) {
-    try {
-      read(lines);
-    } catch (const Error& error) {
-      EXPECT_EQ(error.code(), ErrorCode::kIo);
-      return error.what();
-    }
-    return "accepted";
+    return message_of([&] { read(lines); }, ErrorCode::kIo);
   }
   ScratchFolder scratch_;
 };

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "core/error.h"
+#include "tests/support/refusal.h"
 
 namespace rooftile {
 namespace {
@@ -49,13 +50,7 @@ std::string cache(const std::string& content) {
 const std::vector<Section> kSections = {{3, 8, 96}, {1, 32, 112}};
 
 std::string refusal(const std::string& data) {
-  try {
-    machine_code(data);
-  } catch (const Error& error) {
-    EXPECT_EQ(error.code(), ErrorCode::kUnsupported);
-    return error.what();
-  }
-  return "";
+  return message_of([&] { machine_code(data); }, ErrorCode::kUnsupported);
 }
 
 TEST(MachineCodeTest, TheSectionOfCodeIsFoundWhereverItStands) {

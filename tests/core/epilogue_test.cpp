@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "core/error.h"
+#include "tests/support/refusal.h"
 
 namespace rooftile {
 namespace {
@@ -32,14 +33,7 @@ RC_GTEST_PROP(EpilogueText, ReadsBackWhatItWrites, ()) {
 }
 
 TEST(EpilogueText, SaysWhatIsWrong) {
-  const auto message = [](const char* text) -> std::string {
-    try {
-      parse_epilogue(text);
-    } catch (const Error& error) {
-      return error.what();
-    }
-    return "";
-  };
+  const auto message = [](const char* text) { return message_of([&] { parse_epilogue(text); }); };
   EXPECT_THAT(message("relou"), HasSubstr("'relou'; known: row_scale, column_scale, bias_row"));
   EXPECT_THAT(message("relu+silu"), HasSubstr("'silu' follows another of its kind"));
   EXPECT_THAT(message("relu+relu"), HasSubstr("'relu' follows"));

@@ -5,17 +5,15 @@
 #include <set>
 #include <string>
 
+#include "tests/support/refusal.h"
+
 namespace rooftile {
 namespace {
 
 TEST(Error, CarriesItsCodeAndFormattedMessage) {
-  try {
-    fail(ErrorCode::kCompile, "{} line {}: refused", "tiled.comp", 12);
-    FAIL() << "fail returned";
-  } catch (const Error& error) {
-    EXPECT_EQ(error.code(), ErrorCode::kCompile);
-    EXPECT_STREQ(error.what(), "tiled.comp line 12: refused");
-  }
+  EXPECT_EQ(message_of([] { fail(ErrorCode::kCompile, "{} line {}: refused", "tiled.comp", 12); },
+                       ErrorCode::kCompile),
+            "tiled.comp line 12: refused");
 }
 
 TEST(Error, IsAStandardException) {

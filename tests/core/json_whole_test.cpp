@@ -6,8 +6,10 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <tuple>
 
 #include "core/json_value.h"
+#include "tests/support/refusal.h"
 
 namespace rooftile {
 namespace {
@@ -35,12 +37,7 @@ TEST(WholeNumber, HasTheTypeThatItInitializes) {
 
 // The message of an error, which a JsonValue gives as well.
 std::string refusal(const auto& read) {
-  try {
-    return "accepted as " + std::to_string(read());
-  } catch (const Error& error) {
-    EXPECT_EQ(error.code(), ErrorCode::kInvalidArgument);
-    return error.what();
-  }
+  return message_of([&] { std::ignore = read(); }, ErrorCode::kInvalidArgument);
 }
 
 // The message of the error that refuses a number.

@@ -8,6 +8,7 @@
 #include <set>
 
 #include "core/error.h"
+#include "tests/support/refusal.h"
 
 namespace rooftile {
 namespace {
@@ -17,13 +18,7 @@ constexpr std::int64_t kMax = std::numeric_limits<std::int64_t>::max();
 
 /// The message of the error that validate throws; empty when it accepts.
 std::string complaint(const Problem& p) {
-  try {
-    validate(p);
-    return {};
-  } catch (const Error& error) {
-    EXPECT_EQ(error.code(), ErrorCode::kInvalidArgument);
-    return error.what();
-  }
+  return message_of([&] { validate(p); }, ErrorCode::kInvalidArgument);
 }
 
 RC_GTEST_PROP(Problem, PackedProblemsAreValidAndTouchEveryElementOnce, ()) {
@@ -149,12 +144,7 @@ RC_GTEST_PROP(Validate, AColumnMajorProblemIsItsSwappedOne, ()) {
   p.ldb = about(stored_b(p).rows);
   p.ldc = about(p.m);
   const auto accepted = [](const Problem& problem, Layout layout) {
-    try {
-      validate(problem, layout);
-      return true;
-    } catch (const Error&) {
-      return false;
-    }
+    return message_of([&] { validate(problem, layout); }).empty();
   };
   RC_ASSERT(accepted(p, Layout::kColumnMajor) == accepted(swapped_operands(p), Layout::kRowMajor));
   RC_ASSERT(swapped_operands(swapped_operands(p)) == p);

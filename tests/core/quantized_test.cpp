@@ -9,6 +9,7 @@
 #include "core/error.h"
 #include "core/half.h"
 #include "tests/core/random_weights.h"
+#include "tests/support/refusal.h"
 
 namespace rooftile {
 namespace {
@@ -167,13 +168,8 @@ TEST(Quantized, ABlockOfZerosIsExact) {
 
 /// Why two rows of these weights cannot be quantised; empty: they can.
 std::string refusal(const char* types, std::int64_t k, const std::vector<float>& values) {
-  try {
-    quantize(parse_types(types), 2, k, values.data(), k, 1);
-  } catch (const Error& error) {
-    EXPECT_EQ(error.code(), ErrorCode::kInvalidArgument);
-    return error.what();
-  }
-  return "";
+  return message_of([&] { quantize(parse_types(types), 2, k, values.data(), k, 1); },
+                    ErrorCode::kInvalidArgument);
 }
 
 // A block's scale is a 16-bit float, of which the K formats take 15 * 63 times and more for what is

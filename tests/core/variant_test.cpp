@@ -4,25 +4,14 @@
 #include <rapidcheck/gtest.h>
 
 #include <algorithm>
-#include <functional>
 #include <set>
 
 #include "../support/random_variant.h"
 #include "core/error.h"
+#include "tests/support/refusal.h"
 
 namespace rooftile {
 namespace {
-
-std::string message_of(const std::function<void()>& action) {
-  try {
-    action();
-  } catch (const Error& error) {
-    EXPECT_EQ(error.code(), ErrorCode::kInvalidArgument);
-    return error.what();
-  }
-  ADD_FAILURE() << "no error";
-  return {};
-}
 
 RC_GTEST_PROP(Variant, RoundTripsAsText, ()) {
   const Variant v = *any_variant();
@@ -85,18 +74,19 @@ TEST(Variant, WhatIsLeftOutKeepsItsDefault) {
 
 TEST(Variant, UnknownNamesAndValuesListWhatIsKnown) {
   Variant v;
-  EXPECT_THAT(message_of([&] { set_parameter(v, "tile_q", "3"); }),
+  EXPECT_THAT(message_of([&] { set_parameter(v, "tile_q", "3"); }, ErrorCode::kInvalidArgument),
               testing::AllOf(testing::HasSubstr("tile_q"), testing::HasSubstr("tile_m")));
-  EXPECT_THAT(message_of([&] { set_parameter(v, "family", "tilde"); }),
+  EXPECT_THAT(message_of([&] { set_parameter(v, "family", "tilde"); }, ErrorCode::kInvalidArgument),
               testing::AllOf(testing::HasSubstr("tilde"), testing::HasSubstr("tiled")));
-  EXPECT_THAT(message_of([] { parse_variant("tile_m"); }), testing::HasSubstr("tile_m"));
+  EXPECT_THAT(message_of([] { parse_variant("tile_m"); }, ErrorCode::kInvalidArgument),
+              testing::HasSubstr("tile_m"));
   EXPECT_EQ(v, Variant());
 }
 
 TEST(Variant, NumbersAreWholeAndBounded) {
   Variant v;
   for (const char* value : {"", "-1", "65537", "1.5", "0x10", "12 ", "99999999999999999999"})
-    EXPECT_THAT(message_of([&] { set_parameter(v, "tile_m", value); }),
+    EXPECT_THAT(message_of([&] { set_parameter(v, "tile_m", value); }, ErrorCode::kInvalidArgument),
                 testing::HasSubstr("tile_m"))
         << value;
   EXPECT_EQ(v, Variant());

@@ -10,6 +10,7 @@
 
 #include "core/error.h"
 #include "db/store.h"
+#include "tests/support/refusal.h"
 #include "tests/support/scratch.h"
 
 namespace rooftile {
@@ -64,18 +65,6 @@ inline SampleRecord measured(RowId run, RowId candidate, RowId problem, double k
   sample.pack_ns = 40;
   sample.compile_ns = 1e6;
   return sample;
-}
-
-/// Runs body and returns the Error that it must throw.
-template <typename Body>
-Error error_of(Body&& body) {
-  try {
-    body();
-  } catch (const Error& error) {
-    return error;
-  }
-  ADD_FAILURE() << "body threw no exception";
-  return {ErrorCode::kInternal, "nothing was thrown"};
 }
 
 class StoreTest : public ::testing::Test {

@@ -15,6 +15,7 @@
 #include "tests/support/compile_shader.h"
 #include "tests/support/counting_driver.h"
 #include "tests/support/faulty_driver.h"
+#include "tests/support/refusal.h"
 
 namespace rooftile {
 namespace {
@@ -60,14 +61,6 @@ class CountersTest : public ::testing::Test {
   }
   CounterReadings count(const CounterChoice& choice = {}) {
     return device_->count(steps_, choice, kPatience_ns);
-  }
-  static Error error_of(const std::function<void()>& call) {
-    try {
-      call();
-    } catch (const Error& error) {
-      return error;
-    }
-    return {ErrorCode::kInternal, "nothing was thrown"};
   }
 
   DeviceProfile profile_;

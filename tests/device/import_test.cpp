@@ -83,13 +83,10 @@ TEST_F(Import, UnalignedMemoryIsRefusedWithTheAlignment) {
   for (const auto& [offset, bytes] :
        {std::pair(std::uint64_t{64}, alignment_), std::pair(std::uint64_t{0}, alignment_ + 64),
         std::pair(std::uint64_t{0}, std::uint64_t{0})}) {
-    try {
-      device.import_host(reinterpret_cast<char*>(memory_.get()) + offset, bytes);
-      FAIL() << offset << " " << bytes;
-    } catch (const Error& error) {
-      EXPECT_EQ(error.code(), ErrorCode::kInvalidArgument);
-      EXPECT_NE(std::string(error.what()).find(std::to_string(alignment_)), std::string::npos);
-    }
+    char* const memory = reinterpret_cast<char*>(memory_.get()) + offset;
+    EXPECT_THAT(message_of([&] { device.import_host(memory, bytes); }, ErrorCode::kInvalidArgument),
+                testing::HasSubstr(std::to_string(alignment_)))
+        << offset << " " << bytes;
   }
 }
 

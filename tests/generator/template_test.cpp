@@ -15,6 +15,7 @@
 #include "generator/template_lines.h"
 #include "generator/templates.h"
 #include "generator/used_lines.h"
+#include "tests/support/refusal.h"
 
 namespace rooftile {
 namespace {
@@ -28,16 +29,6 @@ std::string read(const std::filesystem::path& file) {
   std::ostringstream text;
   text << std::ifstream(file).rdbuf();
   return text.str();
-}
-
-template <typename Call>
-std::string refusal_of(Call call) {
-  try {
-    call();
-  } catch (const Error& e) {
-    return e.what();
-  }
-  return "";
 }
 
 TEST(Templates, AreEmbeddedByteForByte) {
@@ -108,23 +99,23 @@ TEST(TemplateLines, AFileForBothOperandsHasTheNamesOfOne) {
 }
 
 TEST(Expand, ANameThatIsNotDefinedIsRefusedWithFileAndLine) {
-  EXPECT_THAT(refusal_of([] {
+  EXPECT_THAT(message_of([] {
                 expand("common/product.glsl", {}, {{"DOT", "4"}, {"WEB", "1"}});
               }),
               testing::MatchesRegex("templates/common/product.glsl:[0-9]+: 'TYPE' in the condition "
                                     "'WEB && TYPE == U8' is not defined"));
-  EXPECT_THAT(refusal_of([] { expand("absent.comp", {}, {}); }), HasSubstr("absent.comp"));
+  EXPECT_THAT(message_of([] { expand("absent.comp", {}, {}); }), HasSubstr("absent.comp"));
 }
 
 TEST(Expand, AWordThatIsComparedWithNothingIsRefused) {
-  EXPECT_THAT(refusal_of([] {
+  EXPECT_THAT(message_of([] {
                 expand("epilogue/push.glsl", {}, {{"GROUPED", "NO"}});
               }),
               HasSubstr("the condition 'GROUPED' is a word"));
 }
 
 TEST(Expand, AValueThatATemplateDoesNotListIsRefused) {
-  EXPECT_THAT(refusal_of([] {
+  EXPECT_THAT(message_of([] {
                 expand("epilogue/narrow.glsl", {}, {{"TYPE_C", "I8"}});
               }),
               testing::MatchesRegex("templates/epilogue/narrow.glsl:[0-9]+: C has no such type.*"));
@@ -189,14 +180,14 @@ TEST_F(Conditions, NeedOnlyTheNamesThatDecideThem) {
   EXPECT_EQ(value("FOUR == 4 || FIVE"), 1);
   EXPECT_EQ(value("FOUR == 5 && FIVE / 0"), 0);
   EXPECT_EQ(value("FOUR ? 1 : FIVE"), 1);
-  EXPECT_THAT(refusal_of([] { value("FOUR == 4 && FIVE"); }),
+  EXPECT_THAT(message_of([] { value("FOUR == 4 && FIVE"); }),
               HasSubstr("'FIVE' in the condition 'FOUR == 4 && FIVE' is not defined"));
 }
 
 TEST_F(Conditions, WhatIsNoConditionIsRefused) {
   for (const char* condition : {"", "4 +", "(4", "4)", "4 4", "4 ? 5", "4 / 0", "4 % 0", "1.5",
                                 "4u", "= 4", "FOUR = 4", "#", "99999999999999999999"})
-    EXPECT_THAT(refusal_of([&] { value(condition); }), HasSubstr("is no condition")) << condition;
+    EXPECT_THAT(message_of([&] { value(condition); }), HasSubstr("is no condition")) << condition;
 }
 
 std::string used(const std::string& text) {

@@ -11,6 +11,7 @@
 #include "core/error.h"
 #include "core/numbers/random.h"
 #include "gguf/mapped_file.h"
+#include "tests/support/refusal.h"
 #include "tests/support/scratch.h"
 
 namespace rooftile {
@@ -76,13 +77,8 @@ Bytes whole_file() {
 }
 
 std::string refusal(const Bytes& bytes) {
-  try {
-    parse_gguf(bytes, "x.gguf");
-  } catch (const Error& error) {
-    EXPECT_TRUE(error.code() == ErrorCode::kIo || error.code() == ErrorCode::kUnsupported);
-    return error.what();
-  }
-  return "accepted";
+  return message_of([&] { parse_gguf(bytes, "x.gguf"); },
+                    testing::AnyOf(ErrorCode::kIo, ErrorCode::kUnsupported));
 }
 
 TEST(ParseGguf, FindsTheTensorsBehindAllKindsOfMetadata) {
@@ -156,7 +152,7 @@ TEST(ParseGguf, RefusesTensorsThatLieElsewhereThanGgmlPutsThem) {
                        .tensor("b", {8}, kF32, second)
                        .with_data(512));
   };
-  EXPECT_EQ(two(0, 64), "accepted");
+  EXPECT_EQ(two(0, 64), "");
   EXPECT_EQ(two(0, 0),
             "x.gguf is damaged: tensor b begins at byte 0 of the data instead of at 64: "
             "tensors follow each other, at multiples of 32");
@@ -175,7 +171,7 @@ TEST(ParseGguf, RefusesTensorsThatLieElsewhereThanGgmlPutsThem) {
   // A tensor without elements takes no room.
   EXPECT_EQ(
       refusal(b.header(2, 0).tensor("a", {0}, kF32, 0).tensor("b", {8}, kF32, 0).with_data(32)),
-      "accepted");
+      "");
 }
 
 TEST(ParseGguf, SaysWhatIsWrong) {
@@ -210,9 +206,9 @@ TEST(ParseGguf, SaysWhatIsWrong) {
   const auto named = [&](std::size_t bytes) {
     return refusal(b.header(1, 0).tensor(std::string(bytes, 'n'), {1}, 0, 0).with_data(64));
   };
-  EXPECT_EQ(named(63), "accepted");
+  EXPECT_EQ(named(63), "");
   EXPECT_THAT(named(64), HasSubstr("1 to 63 bytes"));
-  EXPECT_EQ(refusal(b.header(1, 0).tensor("größe.重み", {1}, 0, 0).with_data(64)), "accepted");
+  EXPECT_EQ(refusal(b.header(1, 0).tensor("größe.重み", {1}, 0, 0).with_data(64)), "");
   EXPECT_THAT(refusal(b.header(2, 0).tensor("t", {1}, 0, 0).tensor("t", {1}, 0, 0).with_data(64)),
               HasSubstr("two tensors have the name t"));
   b.header(0, 1).text("key").number(kArray).number(kUint32).number<std::uint64_t>(1ULL << 61);
@@ -280,13 +276,8 @@ TEST(GgufFile, MapsAFileAndFindsItsTensors) {
   const Bytes bytes = whole_file();
   const GgufFile file = mapped(folder, bytes);
   EXPECT_THAT(file.blocks(file.tensor("second")), SizeIs(144));
-  const auto complaint = [&](std::string_view name) -> std::string {
-    try {
-      file.tensor(name);
-    } catch (const Error& error) {
-      return error.what();
-    }
-    return "there is such a tensor";
+  const auto complaint = [&](std::string_view name) {
+    return std::string(error_of([&] { file.tensor(name); }).what());
   };
   EXPECT_THAT(complaint("irs"), HasSubstr("no tensor 'irs'; similar: first; `rooftile gguf "));
   for (const char* misspelt : {"secnd", "secondd", "sexond", "Second", "scond1"})

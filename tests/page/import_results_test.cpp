@@ -8,6 +8,7 @@
 #include "core/error.h"
 #include "core/numbers/random.h"
 #include "generator/version.h"
+#include "tests/support/refusal.h"
 #include "web/exchange/winners.h"
 
 namespace rooftile::web {
@@ -46,13 +47,9 @@ Json exported() {
 Problem problem_of_export() { return packed_problem(64, 96, 128, Transpose::kNo, Transpose::kYes); }
 
 std::string refusal(const Json& json) {
-  try {
-    parse_results(json.dump(), "results.json");
-  } catch (const Error& error) {
-    EXPECT_THAT(error.what(), HasSubstr("results.json"));
-    return error.what();
-  }
-  return {};
+  const std::string message = message_of([&] { parse_results(json.dump(), "results.json"); });
+  EXPECT_THAT(message, ::testing::AnyOf("", HasSubstr("results.json")));
+  return message;
 }
 
 class ImportResults : public ::testing::Test {

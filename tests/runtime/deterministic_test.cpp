@@ -13,6 +13,7 @@
 #include "runtime/dispatch/context.h"
 #include "tests/support/call_of.h"
 #include "tests/support/fast_kernel.h"
+#include "tests/support/refusal.h"
 #include "tests/support/scratch.h"
 #include "tests/support/synthetic_database.h"
 
@@ -99,13 +100,8 @@ TEST_F(DeterministicTest, TheEnvironmentTurnsItOnAndIsChecked) {
     EXPECT_TRUE(one_thread());
   }
   const ScopedEnvironment odd("ROOFTILE_DETERMINISTIC", "yes");
-  try {
-    one_thread();
-    FAIL();
-  } catch (const Error& error) {
-    EXPECT_EQ(error.code(), ErrorCode::kInvalidArgument);
-    EXPECT_THAT(error.what(), testing::HasSubstr("ROOFTILE_DETERMINISTIC is 'yes'"));
-  }
+  EXPECT_THAT(message_of([&] { one_thread(); }, ErrorCode::kInvalidArgument),
+              testing::HasSubstr("ROOFTILE_DETERMINISTIC is 'yes'"));
 }
 
 }  // namespace

@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "compile_shader.h"
-#include "core/error.h"
 #include "runtime/device/device.h"
+#include "tests/support/refusal.h"
 
 namespace rooftile {
 
@@ -36,17 +36,6 @@ std::vector<std::byte> bytes_of(const T& value) {
   std::vector<std::byte> bytes(sizeof(T));
   std::memcpy(bytes.data(), &value, sizeof(T));
   return bytes;
-}
-
-/// Returns the error code of the exception that call throws, or kInternal if it throws none.
-template <typename Call>
-ErrorCode code_of(Call&& call) {
-  try {
-    call();
-  } catch (const Error& error) {
-    return error.code();
-  }
-  return ErrorCode::kInternal;
 }
 
 /// Kernel for y[i] = x[i] * factor + i with i < n, in workgroups of 16.

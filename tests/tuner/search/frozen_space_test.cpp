@@ -6,6 +6,7 @@
 
 #include "core/error.h"
 #include "generator/space.h"
+#include "tests/support/refusal.h"
 #include "tests/support/scratch.h"
 
 namespace rooftile {
@@ -132,12 +133,8 @@ TEST_F(FrozenSpaceTest, WrongTextsAreRefusedWithTheLine) {
   sample(tiled_, SampleStatus::kMeasured, 1000, 2);
   const std::string good = to_csv(frozen());
   const auto refused = [&](std::string text, std::string_view says) {
-    try {
-      parse_frozen_space(text, "x.csv");
-      ADD_FAILURE() << says;
-    } catch (const Error& error) {
-      EXPECT_NE(std::string(error.what()).find(says), std::string::npos) << error.what();
-    }
+    EXPECT_THAT(message_of([&] { parse_frozen_space(text, "x.csv"); }),
+                ::testing::HasSubstr(std::string(says)));
   };
   const auto with = [&](std::string_view from, std::string_view to) {
     std::string text = good;

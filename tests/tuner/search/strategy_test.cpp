@@ -8,6 +8,7 @@
 
 #include "core/error.h"
 #include "core/numbers/random.h"
+#include "tests/support/refusal.h"
 #include "tuner/search/strategy_choice.h"
 
 namespace rooftile {
@@ -281,13 +282,9 @@ TEST(StrategyTest, TransferFollowsTimesOfOtherDevices) {
 }
 
 TEST(StrategyTest, UnknownNamesAreRefusedWithTheKnownOnes) {
-  try {
-    make_strategy("auto?", valley().space, 0);
-    FAIL();
-  } catch (const Error& error) {
-    for (const std::string& name : strategy_names())
-      EXPECT_NE(std::string(error.what()).find(name), std::string::npos) << name;
-  }
+  const Error error = error_of([] { make_strategy("auto?", valley().space, 0); });
+  for (const std::string& name : strategy_names())
+    EXPECT_THAT(error.what(), ::testing::HasSubstr(name));
 }
 
 }  // namespace
