@@ -1,6 +1,9 @@
 // A list of row operations on matrices of float32 or 32-bit integers.
 #pragma once
 
+#include <rooftile/experts.h>
+#include <rooftile/rows.h>
+
 #include <algorithm>
 #include <cmath>
 #include <numeric>
@@ -17,6 +20,41 @@ inline std::vector<float> random_values(std::size_t count, float range) {
   std::vector<float> values(count);
   for (float& value : values) value = range * random.symmetric();
   return values;
+}
+
+/// Arguments of steps for matrices without padding, those of a batch one behind the other.
+inline rooftile_softmax_args softmax_args(std::int64_t rows, std::int64_t columns, float scale = 1,
+                                          std::int64_t batch = 1) {
+  const std::int64_t stride = batch > 1 ? rows * columns : 0;
+  return {.struct_size = sizeof(rooftile_softmax_args),
+          .rows = rows,
+          .columns = columns,
+          .batch = batch,
+          .ld_x = columns,
+          .ld_y = columns,
+          .stride_x = stride,
+          .stride_y = stride,
+          .scale = scale};
+}
+inline rooftile_multiply_args multiply_args(std::int64_t rows, std::int64_t columns,
+                                            std::int64_t activation = 0) {
+  return {.struct_size = sizeof(rooftile_multiply_args),
+          .rows = rows,
+          .columns = columns,
+          .ld_x = columns,
+          .ld_y = columns,
+          .ld_z = columns,
+          .activation = activation};
+}
+inline rooftile_top_k_args top_k_args(std::int64_t rows, std::int64_t columns,
+                                      std::int64_t chosen) {
+  return {.struct_size = sizeof(rooftile_top_k_args),
+          .rows = rows,
+          .columns = columns,
+          .chosen = chosen,
+          .ld_x = columns,
+          .ld_experts = chosen,
+          .ld_weights = chosen};
 }
 
 class RowListTest : public ResidentTest {

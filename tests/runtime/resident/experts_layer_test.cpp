@@ -1,6 +1,4 @@
 // A layer of experts as one list, and calls on the way there and back that are refused.
-#include <rooftile/experts.h>
-
 #include <cmath>
 #include <limits>
 #include <rooftile/rooftile.hpp>
@@ -23,13 +21,7 @@ TEST_F(ExpertsLayerTest, RefusesWhatDoesNotFit) {
     EXPECT_EQ(status, ROOFTILE_INVALID_ARGUMENT);
     EXPECT_THAT(rooftile_last_error(), HasSubstr(message));
   };
-  const rooftile_top_k_args right = {.struct_size = sizeof right,
-                                     .rows = 4,
-                                     .columns = 8,
-                                     .chosen = 2,
-                                     .ld_x = 8,
-                                     .ld_experts = 2,
-                                     .ld_weights = 2};
+  const rooftile_top_k_args right = top_k_args(4, 8, 2);
   const auto top_k = [&](auto member, auto value, const char* message) {
     rooftile_top_k_args args = right;
     args.*member = value;
@@ -45,13 +37,7 @@ TEST_F(ExpertsLayerTest, RefusesWhatDoesNotFit) {
   top_k(&TopK::ld_experts, 1, "the leading dimension of experts is 1");
   top_k(&TopK::ld_weights, 1, "the leading dimension of weights is 1");
   top_k(&TopK::struct_size, 8, "struct_size");
-  const rooftile_top_k_args wide = {.struct_size = sizeof wide,
-                                    .rows = 0,
-                                    .columns = 100,
-                                    .chosen = 65,
-                                    .ld_x = 100,
-                                    .ld_experts = 65,
-                                    .ld_weights = 65};
+  const rooftile_top_k_args wide = top_k_args(0, 100, 65);
   refused(rooftile_list_top_k(list_, &wide, x, y, z), "chosen is 65");
   refused(rooftile_list_top_k(list_, &right, x, x, z), "experts overlaps x");
   refused(rooftile_list_top_k(list_, &right, x, y, {y.buffer, 7}), "weights overlaps experts");
@@ -65,22 +51,21 @@ TEST_F(ExpertsLayerTest, RefusesWhatDoesNotFit) {
                                       .ld_experts = 2,
                                       .ld_places = 2};
   const rooftile_place status = {z.buffer, 60}, sources = {z.buffer, 0}, places = {z.buffer, 8};
-  refused(rooftile_list_group_tokens(list_, &group, x, y, sources, {z.buffer, 7}, status),
-          "places overlaps sources");
-  refused(rooftile_list_group_tokens(list_, &group, x, y, sources, places, {z.buffer, 64}),
-          "status has 1 elements from element 64 on");
-  refused(rooftile_list_group_tokens(list_, &group, x, x, sources, places, status),
-          "sizes overlaps experts_of_tokens");
+  const auto group_tokens = [&](const rooftile_place& sizes, const rooftile_place& to,
+                                const rooftile_place& says) {
+    return rooftile_list_group_tokens(list_, &group, x, sizes, sources, to, says);
+  };
+  refused(group_tokens(y, {z.buffer, 7}, status), "places overlaps sources");
+  refused(group_tokens(y, places, {z.buffer, 64}), "status has 1 elements from element 64 on");
+  refused(group_tokens(x, places, status), "sizes overlaps experts_of_tokens");
   group.experts = 0;
-  refused(rooftile_list_group_tokens(list_, &group, x, y, sources, places, status), "experts is 0");
+  refused(group_tokens(y, places, status), "experts is 0");
   group.experts = 65;
-  refused(rooftile_list_group_tokens(list_, &group, x, y, sources, places, status),
-          "sizes has 65 elements");
+  refused(group_tokens(y, places, status), "sizes has 65 elements");
   group.experts = 8, group.chosen = 0;
-  refused(rooftile_list_group_tokens(list_, &group, x, y, sources, places, status), "chosen is 0");
+  refused(group_tokens(y, places, status), "chosen is 0");
   group.chosen = std::int64_t{1} << 30, group.tokens = 2;
-  EXPECT_EQ(rooftile_list_group_tokens(list_, &group, x, y, sources, places, status),
-            ROOFTILE_UNSUPPORTED);
+  EXPECT_EQ(group_tokens(y, places, status), ROOFTILE_UNSUPPORTED);
   EXPECT_THAT(rooftile_last_error(), HasSubstr("fewer than 2^31 pairs"));
 
   rooftile_gather_args gather = {

@@ -1,6 +1,4 @@
 // The way of tokens to their experts and back, as steps of a list.
-#include <rooftile/experts.h>
-
 #include <cmath>
 #include <limits>
 
@@ -38,14 +36,10 @@ class ExpertsTest : public RowListTest {
   rooftile_place experts_ = {}, weights_ = {};
 };
 
-rooftile_top_k_args top_k_args(std::int64_t rows, std::int64_t columns, std::int64_t chosen) {
-  return {.struct_size = sizeof(rooftile_top_k_args),
-          .rows = rows,
-          .columns = columns,
-          .chosen = chosen,
-          .ld_x = columns + 2,
-          .ld_experts = chosen + 1,
-          .ld_weights = chosen + 3};
+rooftile_top_k_args padded_top_k(std::int64_t rows, std::int64_t columns, std::int64_t chosen) {
+  rooftile_top_k_args args = top_k_args(rows, columns, chosen);
+  args.ld_x += 2, args.ld_experts += 1, args.ld_weights += 3;
+  return args;
 }
 
 TEST_F(ExpertsTest, TopKChoosesTheLargestValuesAndTheirSoftmax) {
@@ -64,7 +58,7 @@ TEST_F(ExpertsTest, TopKChoosesTheLargestValuesAndTheirSoftmax) {
     const bool weights_of_all = turn++ % 2 == 1;
     SCOPED_TRACE(testing::Message()
                  << chosen << " of " << columns << ", weights of all: " << weights_of_all);
-    rooftile_top_k_args args = top_k_args(5, columns, chosen);
+    rooftile_top_k_args args = padded_top_k(5, columns, chosen);
     args.weights_of_all = weights_of_all;
     std::vector<float> x = random_values(static_cast<std::size_t>(5 * args.ld_x), 20);
     // Equal values in one row; three values in another.
@@ -94,7 +88,7 @@ TEST_F(ExpertsTest, TopKChoosesTheLargestValuesAndTheirSoftmax) {
 // Lavapipe leaves the loops of an invocation after 65535 trips in all, without reporting it.
 TEST_F(ExpertsTest, ManyOfManyColumnsAreChosenRightOrRefused) {
   for (const std::int64_t columns : {50'003, 128'256}) {
-    const rooftile_top_k_args args = top_k_args(1, columns, 64);
+    const rooftile_top_k_args args = padded_top_k(1, columns, 64);
     const std::vector<float> x = random_values(static_cast<std::size_t>(args.ld_x), 20);
     if (device_.limits.max_loop_trips > 0 && columns > 65'535) {
       EXPECT_EQ(rooftile_list_top_k(list_, &args, put(x, 0, 4), unwritten(65), unwritten(67)),
@@ -110,7 +104,7 @@ TEST_F(ExpertsTest, ManyOfManyColumnsAreChosenRightOrRefused) {
 }
 
 TEST_F(ExpertsTest, TopKOfValuesThatAreNotFinite) {
-  rooftile_top_k_args args = top_k_args(5, 4, 3);
+  rooftile_top_k_args args = padded_top_k(5, 4, 3);
   const std::vector<float> x = {1,     kNan,  2,     3,     0, 0,  // NaN comes first
                                 -kInf, -kInf, -kInf, -kInf, 0, 0,  //
                                 kInf,  1,     -kNan, kInf,  0, 0,  //
@@ -310,7 +304,7 @@ TEST_F(ExpertsTest, WithoutTokensSizesAndStatusAreZero) {
   const rooftile_place sizes = unwritten(70), status = unwritten(3), nothing = {create(16), 0};
   const auto status_at = [&](std::int64_t i) { return rooftile_place{status.buffer, i}; };
   ok(rooftile_list_group_tokens(list_, &group, nothing, sizes, nothing, nothing, status_at(0)));
-  const rooftile_top_k_args top_k = top_k_args(0, 3, 2);
+  const rooftile_top_k_args top_k = padded_top_k(0, 3, 2);
   ok(rooftile_list_top_k(list_, &top_k, nothing, nothing, nothing));
   const rooftile_gather_args gather = {
       .struct_size = sizeof gather, .columns = 3, .rows_x = 1, .ld_x = 3, .ld_y = 3};

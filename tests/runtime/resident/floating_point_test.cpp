@@ -1,8 +1,6 @@
 // What calls leave of the caller's floating-point environment (rooftile.h, Floating-point flags).
-#include <rooftile/experts.h>
 #include <rooftile/grouped.h>
 #include <rooftile/packed.h>
-#include <rooftile/rows.h>
 
 #include <algorithm>
 #include <cfenv>
@@ -13,7 +11,7 @@
 
 #include "tests/support/fast_kernel.h"
 #include "tests/support/grouped_product.h"
-#include "tests/support/resident_fixture.h"
+#include "tests/support/row_list.h"
 #include "tests/support/swiftshader.h"
 
 namespace rooftile {
@@ -146,29 +144,11 @@ class FloatingPointTest : public ResidentTest {
                          z = put(kExtremes, 0, 4);
     rooftile_list* list = nullptr;
     ok(rooftile_list_create(context_, &list));
-    const rooftile_softmax_args softmax = {.struct_size = sizeof softmax,
-                                           .rows = 2,
-                                           .columns = kRows / 2,
-                                           .batch = 1,
-                                           .ld_x = kRows / 2,
-                                           .ld_y = kRows / 2,
-                                           .scale = kNoNumber};
+    const rooftile_softmax_args softmax = softmax_args(2, kRows / 2, kNoNumber);
     attempt("softmax", [&] { return rooftile_list_softmax(list, &softmax, x, y); });
-    const rooftile_multiply_args multiply = {.struct_size = sizeof multiply,
-                                             .rows = 1,
-                                             .columns = kRows,
-                                             .ld_x = kRows,
-                                             .ld_y = kRows,
-                                             .ld_z = kRows,
-                                             .activation = ROOFTILE_SILU};
+    const rooftile_multiply_args multiply = multiply_args(1, kRows, ROOFTILE_SILU);
     attempt("multiply", [&] { return rooftile_list_multiply(list, &multiply, x, y, z); });
-    const rooftile_top_k_args top_k = {.struct_size = sizeof top_k,
-                                       .rows = 1,
-                                       .columns = kRows,
-                                       .chosen = 3,
-                                       .ld_x = kRows,
-                                       .ld_experts = 3,
-                                       .ld_weights = 3};
+    const rooftile_top_k_args top_k = top_k_args(1, kRows, 3);
     attempt("top_k", [&] { return rooftile_list_top_k(list, &top_k, x, y, z); });
     rooftile_run* run = nullptr;
     attempt("run of a list", [&] { return rooftile_list_run(list, &run); });

@@ -1,6 +1,4 @@
 // Softmax of rows and products element by element, as steps of a list.
-#include <rooftile/rows.h>
-
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -72,15 +70,8 @@ TEST_F(RowOperationsTest, SoftmaxIsRightAtEveryWidthAroundTheWorkgroup) {
 
 TEST_F(RowOperationsTest, SoftmaxInPlaceUsesTheColumnsOfTheMaskOnly) {
   // The first rows use no column, the last ones all.
-  rooftile_softmax_args args = {.struct_size = sizeof args,
-                                .rows = 75,
-                                .columns = 70,
-                                .batch = 1,
-                                .ld_x = 71,
-                                .ld_y = 71,
-                                .causal = 1,
-                                .causal_offset = -3,
-                                .scale = 2};
+  rooftile_softmax_args args = softmax_args(75, 71, 2);
+  args.columns = 70, args.causal = 1;
   std::vector<float> x = random_values(75 * 71, 4);
   x[20 * 71 + 4] = -kInfinity;  // A value that a program masked itself.
   for (const std::int64_t offset :
@@ -97,13 +88,7 @@ TEST_F(RowOperationsTest, SoftmaxInPlaceUsesTheColumnsOfTheMaskOnly) {
 
 TEST_F(RowOperationsTest, SoftmaxOfLargeValuesDoesNotOverflow) {
   const std::vector<float> x = {3e38f, 1e38f, 3e38f, -3e38f};
-  const rooftile_softmax_args args = {.struct_size = sizeof args,
-                                      .rows = 1,
-                                      .columns = 4,
-                                      .batch = 1,
-                                      .ld_x = 4,
-                                      .ld_y = 4,
-                                      .scale = 1};
+  const rooftile_softmax_args args = softmax_args(1, 4);
   const rooftile_place place = put(x, 0, 4);
   ok(rooftile_list_softmax(list_, &args, place, place));
   run();
@@ -113,13 +98,7 @@ TEST_F(RowOperationsTest, SoftmaxOfLargeValuesDoesNotOverflow) {
 // Lavapipe leaves the loops of an invocation after 65535 trips in all, without reporting it.
 TEST_F(RowOperationsTest, SoftmaxOfALongRowIsRightOrRefused) {
   for (const std::int64_t columns : {1'000'003, 3'000'001}) {
-    const rooftile_softmax_args args = {.struct_size = sizeof args,
-                                        .rows = 1,
-                                        .columns = columns,
-                                        .batch = 1,
-                                        .ld_x = columns,
-                                        .ld_y = columns,
-                                        .scale = 1};
+    const rooftile_softmax_args args = softmax_args(1, columns);
     const std::vector<float> x = random_values(static_cast<std::size_t>(columns), 3);
     const rooftile_place place = put(x, 0, 4);
     start_new_list();
@@ -153,15 +132,8 @@ TEST_F(RowOperationsTest, SoftmaxOfARowIsNanWithNanOrInfinityOrWithoutAnyNumber)
   row(8)[70] = -2;
   for (const float scale : {1.0f, -0.5f, 0.0f, kNan})
     for (const std::int64_t causal : {0, 1}) {
-      const rooftile_softmax_args args = {.struct_size = sizeof args,
-                                          .rows = kRows,
-                                          .columns = kColumns,
-                                          .batch = 1,
-                                          .ld_x = kColumns,
-                                          .ld_y = kColumns,
-                                          .causal = causal,
-                                          .causal_offset = 119,  // rows 0 to 8 use 120 to 128
-                                          .scale = scale};
+      rooftile_softmax_args args = softmax_args(kRows, kColumns, scale);
+      args.causal = causal, args.causal_offset = 119;  // rows 0 to 8 use 120 to 128
       const rooftile_place place = put(x, 0, 4);
       ok(rooftile_list_softmax(list_, &args, place, place));
       run();
@@ -173,13 +145,7 @@ TEST_F(RowOperationsTest, SoftmaxOfARowIsNanWithNanOrInfinityOrWithoutAnyNumber)
 
 TEST_F(RowOperationsTest, SoftmaxOfAProductBeyondFloat32IsNan) {
   const std::vector<float> x = {1, 3e38f, 2, 3};
-  const rooftile_softmax_args args = {.struct_size = sizeof args,
-                                      .rows = 1,
-                                      .columns = 4,
-                                      .batch = 1,
-                                      .ld_x = 4,
-                                      .ld_y = 4,
-                                      .scale = 2};
+  const rooftile_softmax_args args = softmax_args(1, 4, 2);
   const rooftile_place place = put(x, 0, 4);
   ok(rooftile_list_softmax(list_, &args, place, place));
   run();
@@ -191,13 +157,7 @@ TEST_F(RowOperationsTest, MultiplyKeepsWhatTheActivationsFormulasGiveForNanInfin
                                 1e4f, -1e4f, 100,       -100,       1e-30f, -1e-30f, 0.0f,  -0.0f};
   const auto columns = static_cast<std::int64_t>(x.size());
   for (int activation = 0; activation <= ROOFTILE_SILU; ++activation) {
-    const rooftile_multiply_args args = {.struct_size = sizeof args,
-                                         .rows = 3,
-                                         .columns = columns,
-                                         .ld_x = columns,
-                                         .ld_y = columns,
-                                         .ld_z = columns,
-                                         .activation = activation};
+    const rooftile_multiply_args args = multiply_args(3, columns, activation);
     std::vector<float> rows_of_x, y;
     for (const float factor : {1.0f, kNan, kInfinity}) {
       rows_of_x.insert(rows_of_x.end(), x.begin(), x.end());
@@ -223,13 +183,8 @@ TEST_F(RowOperationsTest, MultiplyKeepsWhatTheActivationsFormulasGiveForNanInfin
 
 TEST_F(RowOperationsTest, MultiplyIsRightWithEveryActivationAndInPlace) {
   for (int activation = 0; activation <= ROOFTILE_SILU; ++activation) {
-    const rooftile_multiply_args args = {.struct_size = sizeof args,
-                                         .rows = 3,
-                                         .columns = 67,
-                                         .ld_x = 68,
-                                         .ld_y = 70,
-                                         .ld_z = 70,
-                                         .activation = activation};
+    rooftile_multiply_args args = multiply_args(3, 67, activation);
+    args.ld_x = 68, args.ld_y = args.ld_z = 70;
     const std::vector<float> x = random_values(3 * 68, 6), y = random_values(3 * 70, 2);
     const rooftile_place of_x = put(x, 1, 4), of_y = put(y, 2, 4);
     ok(rooftile_list_multiply(list_, &args, of_x, of_y, of_y));
@@ -264,16 +219,9 @@ TEST_F(RowOperationsTest, StepsOfAListSeeEachOthersResults) {
                                    .ldc = 6};
   rooftile_resident_operands operands = {.struct_size = sizeof operands, .a = x, .b = x, .c = y};
   ok(rooftile_list_gemm(list_, &gemm, &operands));
-  const rooftile_softmax_args softmax = {.struct_size = sizeof softmax,
-                                         .rows = 6,
-                                         .columns = 6,
-                                         .batch = 1,
-                                         .ld_x = 6,
-                                         .ld_y = 6,
-                                         .scale = 1};
+  const rooftile_softmax_args softmax = softmax_args(6, 6);
   ok(rooftile_list_softmax(list_, &softmax, y, y));
-  const rooftile_multiply_args multiply = {
-      .struct_size = sizeof multiply, .rows = 6, .columns = 6, .ld_x = 6, .ld_y = 6, .ld_z = 6};
+  const rooftile_multiply_args multiply = multiply_args(6, 6);
   ok(rooftile_list_multiply(list_, &multiply, y, y, z));
   operands.a = z, operands.b = x, operands.c = y;
   ok(rooftile_list_gemm(list_, &gemm, &operands));
@@ -284,22 +232,11 @@ TEST_F(RowOperationsTest, StepsOfAListSeeEachOthersResults) {
 TEST_F(RowOperationsTest, MatricesWithoutElementsNeedNothing) {
   const rooftile_place place = {create(16), 0};
   for (const auto& [rows, columns] : {std::pair{0, 3}, {3, 0}}) {
-    const rooftile_softmax_args softmax = {.struct_size = sizeof softmax,
-                                           .rows = rows,
-                                           .columns = columns,
-                                           .batch = 2,
-                                           .ld_x = 3,
-                                           .ld_y = 3,
-                                           .stride_x = 9,
-                                           .stride_y = 9,
-                                           .scale = 1};
+    rooftile_softmax_args softmax = softmax_args(3, 3, 1, 2);
+    softmax.rows = rows, softmax.columns = columns;
     ok(rooftile_list_softmax(list_, &softmax, place, place));
-    const rooftile_multiply_args multiply = {.struct_size = sizeof multiply,
-                                             .rows = rows,
-                                             .columns = columns,
-                                             .ld_x = 3,
-                                             .ld_y = 3,
-                                             .ld_z = 3};
+    rooftile_multiply_args multiply = multiply_args(3, 3);
+    multiply.rows = rows, multiply.columns = columns;
     ok(rooftile_list_multiply(list_, &multiply, place, place, place));
   }
   run();
@@ -307,15 +244,7 @@ TEST_F(RowOperationsTest, MatricesWithoutElementsNeedNothing) {
 
 TEST_F(RowOperationsTest, RefusesWhatDoesNotFit) {
   const rooftile_place x = {create(64 * 4), 0}, y = {create(64 * 4), 0};
-  const rooftile_softmax_args right = {.struct_size = sizeof right,
-                                       .rows = 2,
-                                       .columns = 8,
-                                       .batch = 3,
-                                       .ld_x = 8,
-                                       .ld_y = 8,
-                                       .stride_x = 16,
-                                       .stride_y = 16,
-                                       .scale = 1};
+  const rooftile_softmax_args right = softmax_args(2, 8, 1, 3);
   const auto refused = [&](const rooftile_softmax_args& args, const rooftile_place& from,
                            const rooftile_place& to, const char* message) {
     EXPECT_EQ(rooftile_list_softmax(list_, &args, from, to), ROOFTILE_INVALID_ARGUMENT);
@@ -344,18 +273,12 @@ TEST_F(RowOperationsTest, RefusesWhatDoesNotFit) {
   refused(with(&Args::struct_size, 8), x, y, "struct_size");
   EXPECT_EQ(rooftile_list_softmax(list_, nullptr, x, y), ROOFTILE_INVALID_ARGUMENT);
 
-  const rooftile_multiply_args multiply = {.struct_size = sizeof multiply,
-                                           .rows = 2,
-                                           .columns = 8,
-                                           .ld_x = 8,
-                                           .ld_y = 8,
-                                           .ld_z = 9,
-                                           .activation = 5};
+  rooftile_multiply_args multiply = multiply_args(2, 8, 5);
+  multiply.ld_z = 9;
   EXPECT_EQ(rooftile_list_multiply(list_, &multiply, x, y, y), ROOFTILE_INVALID_ARGUMENT);
   EXPECT_THAT(rooftile_last_error(), HasSubstr("activation is 5; see rooftile_activation"));
-  rooftile_multiply_args other_ld = multiply;
-  other_ld.activation = 0;
-  EXPECT_EQ(rooftile_list_multiply(list_, &other_ld, x, y, y), ROOFTILE_INVALID_ARGUMENT);
+  multiply.activation = 0;
+  EXPECT_EQ(rooftile_list_multiply(list_, &multiply, x, y, y), ROOFTILE_INVALID_ARGUMENT);
   EXPECT_THAT(rooftile_last_error(), HasSubstr("the result overlaps an operand"));
 }
 
