@@ -8,6 +8,7 @@
 #include "runtime/kernel/staging.h"
 #include "tests/support/blocked_threads.h"
 #include "tests/support/faulty_driver.h"
+#include "tests/support/first_device.h"
 #include "tests/support/refusal.h"
 
 namespace rooftile {
@@ -18,11 +19,6 @@ using DriverCall = FaultyDriver::Call;
 
 class CompilersTest : public ::testing::Test {
  protected:
-  void SetUp() override {
-    const Enumeration found = enumerate_devices();
-    ASSERT_FALSE(found.devices.empty()) << found.note;
-    device_ = Device::open(found.devices.front());
-  }
   void TearDown() override {
     FaultyDriver::heal();
     EXPECT_TRUE(await_all_asleep()) << "nothing waits for the threads that compile";
@@ -41,7 +37,7 @@ class CompilersTest : public ::testing::Test {
     return ns_of(one_turn(measurer, variant, staged_problem(problem_), 0));
   }
 
-  std::shared_ptr<Device> device_;
+  std::shared_ptr<Device> device_ = Device::open(first_device());
   const Problem problem_ = packed_problem(33, 17, 65, Transpose::kNo, Transpose::kYes);
   const Variant first_ = parse_variant("family=naive tile_m=8 tile_n=8"),
                 second_ = parse_variant("family=naive tile_m=4 tile_n=16");

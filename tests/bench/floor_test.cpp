@@ -8,6 +8,7 @@
 #include <set>
 
 #include "tests/support/faulty_driver.h"
+#include "tests/support/first_device.h"
 
 namespace rooftile {
 namespace {
@@ -18,9 +19,7 @@ constexpr int kRounds = 2;
 class FloorTest : public ::testing::Test {
  protected:
   void SetUp() override {
-    const Enumeration found = enumerate_devices();
-    ASSERT_FALSE(found.devices.empty()) << found.note;
-    profile_ = found.devices.front();
+    profile_ = first_device();
     clocks_ = std::make_unique<FullClocks>(Device::open(profile_));
   }
   void TearDown() override { FaultyDriver::heal(); }

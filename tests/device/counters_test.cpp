@@ -15,6 +15,7 @@
 #include "tests/support/compile_shader.h"
 #include "tests/support/counting_driver.h"
 #include "tests/support/faulty_driver.h"
+#include "tests/support/first_device.h"
 #include "tests/support/refusal.h"
 
 namespace rooftile {
@@ -30,11 +31,6 @@ constexpr double kPatience_ns = 60e9;
 
 class CountersTest : public ::testing::Test {
  protected:
-  void SetUp() override {
-    const Enumeration found = enumerate_devices();
-    ASSERT_FALSE(found.devices.empty()) << found.note;
-    profile_ = found.devices.front();
-  }
   void TearDown() override {
     steps_.clear();
     device_.reset();
@@ -63,7 +59,7 @@ class CountersTest : public ::testing::Test {
     return device_->count(steps_, choice, kPatience_ns);
   }
 
-  DeviceProfile profile_;
+  DeviceProfile profile_ = first_device();
   std::shared_ptr<Device> device_;
   Pipeline pipeline_;
   Buffer buffer_;

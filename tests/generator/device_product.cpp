@@ -10,6 +10,7 @@
 
 #include "core/error.h"
 #include "generator/compile.h"
+#include "tests/support/first_device.h"
 
 namespace rooftile {
 namespace {
@@ -182,12 +183,7 @@ double gamma(std::int64_t roundings) {
 }  // namespace
 
 Device& test_device() {
-  if (slot() == nullptr) {
-    const Enumeration enumeration = enumerate_devices();
-    if (enumeration.devices.empty())
-      throw std::runtime_error("no Vulkan device: " + enumeration.note);
-    slot() = Device::open(enumeration.devices.front());
-  }
+  if (slot() == nullptr) slot() = Device::open(first_device());
   return *slot();
 }
 

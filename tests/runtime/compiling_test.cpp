@@ -20,6 +20,7 @@
 #include "runtime/dispatch/context.h"
 #include "tests/support/call_of.h"
 #include "tests/support/fast_kernel.h"
+#include "tests/support/first_device.h"
 #include "tests/support/gate.h"
 #include "tests/support/scratch.h"
 #include "tests/support/synthetic_database.h"
@@ -33,9 +34,7 @@ using ::testing::StartsWith;
 class Compiling : public ::testing::Test {
  protected:
   void SetUp() override {
-    const Enumeration found = enumerate_devices();
-    ASSERT_FALSE(found.devices.empty()) << found.note;
-    device_ = found.devices.front();
+    device_ = first_device();
     write_test_database(database_, device_, {fast_kernel(device_)}, {}, {}, slow_host());
   }
   std::unique_ptr<Context> open() const {

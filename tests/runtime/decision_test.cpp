@@ -11,6 +11,7 @@
 #include "runtime/dispatch/decision_log.h"
 #include "tests/support/c_api_fixture.h"
 #include "tests/support/call_of.h"
+#include "tests/support/first_device.h"
 #include "tests/support/synthetic_database.h"
 
 namespace rooftile {
@@ -103,9 +104,7 @@ TEST_F(LastDecision, RefusesResultsThatItCannotFill) {
 
 TEST(DecisionLog, HasALineForEachNewProblem) {
   const ScratchFolder folder;
-  const Enumeration found = enumerate_devices();
-  ASSERT_FALSE(found.devices.empty()) << found.note;
-  write_test_database(folder / "tuned.db", found.devices.front(), {fallback_variant()});
+  write_test_database(folder / "tuned.db", first_device(), {fallback_variant()});
   const auto said = [&](const char* level) {
     const ScopedEnvironment log("ROOFTILE_LOG", level);
     Context context({.database = folder / "tuned.db"});
@@ -154,9 +153,7 @@ TEST(DecisionLog, SaysOnceThatAProblemMovesToATier) {
 
 TEST(DecisionLog, HasALineForEachAnswerThatIsNotPredicted) {
   const ScratchFolder folder;
-  const Enumeration found = enumerate_devices();
-  ASSERT_FALSE(found.devices.empty()) << found.note;
-  write_test_database(folder / "tuned.db", found.devices.front(), {fallback_variant()});
+  write_test_database(folder / "tuned.db", first_device(), {fallback_variant()});
   const ScopedEnvironment log("ROOFTILE_LOG", "decisions");
   const auto said = [&](TierChoice of_context, TierChoice of_call, const Guard& guard) {
     Context context({.database = folder / "tuned.db", .tier = of_context});

@@ -13,6 +13,7 @@
 #include "runtime/dispatch/context.h"
 #include "tests/support/call_of.h"
 #include "tests/support/fast_kernel.h"
+#include "tests/support/first_device.h"
 #include "tests/support/refusal.h"
 #include "tests/support/scratch.h"
 #include "tests/support/synthetic_database.h"
@@ -22,11 +23,6 @@ namespace {
 
 class DeterministicTest : public ::testing::Test {
  protected:
-  void SetUp() override {
-    const Enumeration found = enumerate_devices();
-    ASSERT_FALSE(found.devices.empty()) << found.note;
-    device_ = found.devices.front();
-  }
   Context context(Deterministic deterministic) const {
     return Context({.database = folder_ / "tuned.db",
                     .cache_folder = folder_ / "cache",
@@ -34,7 +30,7 @@ class DeterministicTest : public ::testing::Test {
   }
 
   ScratchFolder folder_;
-  DeviceProfile device_;
+  DeviceProfile device_ = first_device();
 };
 
 TEST_F(DeterministicTest, KernelsThatAddAtomicallyAreLeftOut) {

@@ -9,6 +9,7 @@
 #include "generator/space.h"
 #include "runtime/device/device.h"
 #include "runtime/dispatch/context.h"
+#include "tests/support/first_device.h"
 #include "tests/support/scratch.h"
 #include "tests/support/synthetic_database.h"
 
@@ -80,10 +81,8 @@ TEST_F(MissingNames, AMissingDefaultDatabaseIsNotReported) {
 }
 
 TEST_F(MissingNames, ADeviceThatNoTunedOneMatchesIsReportedOnce) {
-  const Enumeration found = enumerate_devices();
-  ASSERT_FALSE(found.devices.empty()) << found.note;
   const std::filesystem::path file = folder_ / "tuned.db";
-  write_test_database(file, found.devices.front(), {fallback_variant()});
+  write_test_database(file, first_device(), {fallback_variant()});
   const std::string said = said_by_opening({.database = file, .device = "nosuch"});
   EXPECT_THAT(said, HasSubstr("matches 'nosuch'"));
   EXPECT_EQ(std::ranges::count(said, '\n'), 1) << said;

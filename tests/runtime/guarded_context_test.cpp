@@ -11,6 +11,7 @@
 #include "runtime/device/device.h"
 #include "tests/support/call_of.h"
 #include "tests/support/fast_kernel.h"
+#include "tests/support/first_device.h"
 #include "tests/support/product.h"
 #include "tests/support/refusal.h"
 #include "tests/support/scratch.h"
@@ -22,9 +23,7 @@ namespace {
 class GuardedContext : public ::testing::Test {
  protected:
   void SetUp() override {
-    const Enumeration found = enumerate_devices();
-    ASSERT_FALSE(found.devices.empty()) << found.note;
-    device_ = found.devices.front();
+    device_ = first_device();
     Calibration calibration = slow_host();
     // The guard reads the operands once more, which costs next to nothing with these rates.
     calibration.host.gbps = calibration.host1.gbps = 1000;

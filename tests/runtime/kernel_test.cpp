@@ -16,6 +16,7 @@
 #include "core/hash.h"
 #include "generator/compile.h"
 #include "runtime/device/device.h"
+#include "tests/support/first_device.h"
 #include "tests/support/gate.h"
 #include "tests/support/scratch.h"
 
@@ -25,9 +26,7 @@ namespace {
 class KernelTest : public ::testing::Test {
  protected:
   void SetUp() override {
-    const Enumeration found = enumerate_devices();
-    ASSERT_FALSE(found.devices.empty()) << found.note;
-    device_ = Device::open(found.devices.front());
+    device_ = Device::open(first_device());
     ASSERT_EQ(illegal_reason(packed_, device_->profile().limits, Signature{}), std::nullopt);
   }
   std::shared_ptr<const Kernel> build() const {

@@ -3,6 +3,7 @@
 #include "generator/space.h"
 #include "runtime/device/device.h"
 #include "tests/support/c_api_fixture.h"
+#include "tests/support/first_device.h"
 #include "tests/support/synthetic_database.h"
 
 namespace rooftile {
@@ -16,13 +17,11 @@ class MeasuredCalls : public CApi {
   // that takes milliseconds, and slightly more with one thread. After two calls one thread is
   // therefore probed, whatever else runs on the machine.
   void SetUp() override {
-    const Enumeration found = enumerate_devices();
-    ASSERT_FALSE(found.devices.empty()) << found.note;
     const double gflops = flops(large_.problem) / 10e3;
     Calibration calibration = fast_host();
     calibration.host = {.call_ns = 100, .gbps = 1e6, .gemm = {{64, 64, 64, gflops}}};
     calibration.host1 = {.call_ns = 100, .gbps = 1e6, .gemm = {{64, 64, 64, gflops / 1.2}}};
-    write_test_database(folder_ / "tuned.db", found.devices.front(), {fallback_variant()}, {}, {},
+    write_test_database(folder_ / "tuned.db", first_device(), {fallback_variant()}, {}, {},
                         calibration);
   }
 
@@ -91,8 +90,6 @@ TEST_F(MeasuredCalls, StayOnThePredictedTierWithoutMeasurement) {
 /// The host's time is predicted far too short, as its copies of float16 operands may be, and the
 /// device's three times as long.
 TEST_F(CApi, CallsOfOtherTypesMoveToADeviceThatIsPredictedToLose) {
-  const Enumeration found = enumerate_devices();
-  ASSERT_FALSE(found.devices.empty()) << found.note;
   const Types types = parse_types("f16_f16");
   Product product(padded_problem(201, 503, 402, Transpose::kNo, Transpose::kYes, 1, 0, types));
   Calibration calibration = fast_host();
@@ -100,8 +97,8 @@ TEST_F(CApi, CallsOfOtherTypesMoveToADeviceThatIsPredictedToLose) {
   calibration.device.upload_gbps = calibration.device.download_gbps = 1e6;
   const auto open = [&](const char* name) {
     const std::filesystem::path database = folder_ / name;
-    write_test_database(database, found.devices.front(), {fast_kernel(found.devices.front())}, {},
-                        types, calibration, 100);
+    write_test_database(database, first_device(), {fast_kernel(first_device())}, {}, types,
+                        calibration, 100);
     const std::string path = database.string();
     rooftile_options options = {.struct_size = sizeof options, .database_path = path.c_str()};
     rooftile_close(context_);

@@ -16,6 +16,7 @@
 #include "tests/support/c_api_fixture.h"
 #include "tests/support/call_of.h"
 #include "tests/support/fast_kernel.h"
+#include "tests/support/first_device.h"
 #include "tests/support/gate.h"
 #include "tests/support/scratch.h"
 #include "tests/support/synthetic_database.h"
@@ -28,9 +29,7 @@ using ::testing::HasSubstr;
 class QuickAnswers : public ::testing::Test {
  protected:
   void SetUp() override {
-    const Enumeration found = enumerate_devices();
-    ASSERT_FALSE(found.devices.empty()) << found.note;
-    device_ = found.devices.front();
+    device_ = first_device();
     best_ = fast_kernel(device_);
     plant(1e5, 1e5, slow_host());
   }

@@ -10,6 +10,7 @@
 #include "runtime/device/device.h"
 #include "runtime/dispatch/context.h"
 #include "tests/support/fast_kernel.h"
+#include "tests/support/first_device.h"
 #include "tests/support/scratch.h"
 #include "tests/support/synthetic_database.h"
 
@@ -59,9 +60,7 @@ struct Heads {
 };
 
 TEST(SideBySide, EveryTierMultipliesMatricesInTheRowsOfOne) {
-  const Enumeration found = enumerate_devices();
-  ASSERT_FALSE(found.devices.empty()) << found.note;
-  const DeviceProfile device = found.devices.front();
+  const DeviceProfile device = first_device();
   const ScratchFolder folder;
   write_test_database(folder / "tuned.db", device, {fast_kernel(device), fallback_variant()});
   Context context({.database = folder / "tuned.db", .cache_folder = folder / "cache"});

@@ -24,6 +24,7 @@
 #include "tests/support/await.h"
 #include "tests/support/c_api_fixture.h"
 #include "tests/support/fast_kernel.h"
+#include "tests/support/first_device.h"
 #include "tests/support/on_device.h"
 #include "tests/support/shared_work.h"
 #include "tests/support/synthetic_database.h"
@@ -71,9 +72,7 @@ constexpr std::array kKinds = {Kind{"staging.db"}, Kind{"even.db"}, Kind{"small.
 class Stress : public CApi {
  protected:
   void SetUp() override {
-    const Enumeration found = enumerate_devices();
-    ASSERT_FALSE(found.devices.empty()) << found.note;
-    const DeviceProfile& device = found.devices.front();
+    const DeviceProfile device = first_device();
     DeviceProfile small = device;  // The largest operands are sliced.
     small.limits.max_storage_buffer_range_bytes = 64 << 10;
     // Importing host memory is predicted to be cheap, and staging to be slow.

@@ -17,6 +17,7 @@
 #include "runtime/dispatch/context.h"
 #include "tests/support/call_of.h"
 #include "tests/support/fast_kernel.h"
+#include "tests/support/first_device.h"
 #include "tests/support/product.h"
 #include "tests/support/refusal.h"
 #include "tests/support/scratch.h"
@@ -30,12 +31,6 @@ using ::testing::HasSubstr;
 
 class TunedContext : public ::testing::Test {
  protected:
-  void SetUp() override {
-    const Enumeration found = enumerate_devices();
-    ASSERT_FALSE(found.devices.empty()) << found.note;
-    device_ = found.devices.front();
-  }
-
   void write_database(const std::vector<Variant>& ranked, const Epilogue& epilogue = {},
                       const Types& types = {}) {
     write_test_database(folder_ / "tuned.db", device_, ranked, epilogue, types);
@@ -59,7 +54,7 @@ class TunedContext : public ::testing::Test {
     store.put_portfolio(row, to_string(Signature{}), records, std::nullopt);
   }
   ScratchFolder folder_;
-  DeviceProfile device_;
+  DeviceProfile device_ = first_device();
 };
 
 TEST_F(TunedContext, DeviceTierIsRightForEveryTransposeAtOddSizes) {

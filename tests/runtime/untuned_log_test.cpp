@@ -22,6 +22,7 @@
 #include "runtime/model/calibration.h"
 #include "tests/db/file_bytes.h"
 #include "tests/support/fast_kernel.h"
+#include "tests/support/first_device.h"
 #include "tests/support/forked_threads.h"
 #include "tests/support/product.h"
 #include "tests/support/scratch.h"
@@ -35,9 +36,7 @@ using ::testing::SizeIs;
 class UntunedLogTest : public ::testing::Test {
  protected:
   void SetUp() override {
-    const Enumeration found = enumerate_devices();
-    ASSERT_FALSE(found.devices.empty()) << found.note;
-    profile_ = found.devices.front();
+    profile_ = first_device();
     Store store(file());
     device_ = store.device_id(profile_);
   }

@@ -22,6 +22,7 @@
 #include "tests/support/call_of.h"
 #include "tests/support/fast_kernel.h"
 #include "tests/support/faulty_driver.h"
+#include "tests/support/first_device.h"
 #include "tests/support/product.h"
 #include "tests/support/scratch.h"
 #include "tests/support/synthetic_database.h"
@@ -58,9 +59,7 @@ inline Calibration no_host() {
 class Faults : public ::testing::Test {
  protected:
   void SetUp() override {
-    const Enumeration found = enumerate_devices();
-    ASSERT_FALSE(found.devices.empty()) << found.note;
-    device_ = found.devices.front();
+    device_ = first_device();
     plant({fast_kernel(device_), fallback_variant()});
   }
   void TearDown() override { FaultyDriver::heal(); }

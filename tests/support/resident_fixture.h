@@ -11,6 +11,7 @@
 
 #include "generator/space.h"
 #include "runtime/device/device.h"
+#include "tests/support/first_device.h"
 #include "tests/support/problem_args.h"
 #include "tests/support/product.h"
 #include "tests/support/scratch.h"
@@ -45,9 +46,7 @@ struct ProblemArgs {
 class ResidentTest : public ::testing::Test {
  protected:
   void SetUp() override {
-    const Enumeration found = enumerate_devices();
-    ASSERT_FALSE(found.devices.empty()) << found.note;
-    device_ = found.devices.front();
+    device_ = first_device();
     cache_ = std::make_unique<ScopedEnvironment>("ROOFTILE_CACHE", (folder_ / "cache").string());
   }
   void TearDown() override {

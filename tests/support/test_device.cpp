@@ -2,6 +2,8 @@
 
 #include <cstdlib>
 
+#include "tests/support/first_device.h"
+
 namespace rooftile {
 namespace {
 
@@ -26,10 +28,8 @@ const auto* const kValidation = testing::AddGlobalTestEnvironment(new Validation
 }  // namespace
 
 const DeviceProfile& first_profile() {
-  static const Enumeration enumeration = enumerate_devices();
-  if (enumeration.devices.empty())
-    throw std::runtime_error("no Vulkan device: " + enumeration.note);
-  return enumeration.devices.front();
+  static const DeviceProfile first = first_device();
+  return first;
 }
 
 Device& test_device() {

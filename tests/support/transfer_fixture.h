@@ -15,6 +15,7 @@
 #include "runtime/dispatch/context.h"
 #include "tests/support/call_of.h"
 #include "tests/support/fast_kernel.h"
+#include "tests/support/first_device.h"
 #include "tests/support/pages.h"
 #include "tests/support/product.h"
 #include "tests/support/scratch.h"
@@ -58,9 +59,7 @@ inline Problem whole(float beta = 0) {
 class Transfer : public ::testing::Test {
  protected:
   void SetUp() override {
-    const Enumeration found = enumerate_devices();
-    ASSERT_FALSE(found.devices.empty()) << found.note;
-    device_ = found.devices.front();
+    device_ = first_device();
     if (needs_import() && device_.limits.host_import_alignment_bytes == 0)
       GTEST_SKIP() << device_.name << " cannot import host memory";
   }

@@ -2,15 +2,12 @@
 
 #include <algorithm>
 
+#include "tests/support/first_device.h"
 #include "tests/support/scratch.h"
 
 namespace rooftile {
 
-void CertifyFixture::SetUp() {
-  const Enumeration found = enumerate_devices();
-  ASSERT_FALSE(found.devices.empty()) << found.note;
-  device_ = Device::open(found.devices.front());
-}
+void CertifyFixture::SetUp() { device_ = Device::open(first_device()); }
 
 Certificate CertifyFixture::certificate(const Variant& variant, const Signature& signature,
                                         const ShaderCache& cache) {

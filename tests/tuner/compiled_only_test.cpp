@@ -4,18 +4,17 @@
 
 #include "core/error.h"
 #include "runtime/device/device.h"
+#include "tests/support/first_device.h"
 #include "tuner/worker/measure.h"
 
 namespace rooftile {
 namespace {
 
 TEST(CompiledOnlyTest, AKernelWithTooManySumsIsDropped) {
-  const Enumeration found = enumerate_devices();
-  ASSERT_FALSE(found.devices.empty()) << found.note;
-  if (found.devices.front().kind == DeviceKind::kSoftware)
-    GTEST_SKIP() << found.devices.front().name << " has no registers to tell of";
-  const auto device =
-      Device::open(found.devices.front(), {.compiler_statistics = CompilerStatistics::kKeep});
+  const DeviceProfile profile = first_device();
+  if (profile.kind == DeviceKind::kSoftware)
+    GTEST_SKIP() << profile.name << " has no registers to tell of";
+  const auto device = Device::open(profile, {.compiler_statistics = CompilerStatistics::kKeep});
   Variant variant;
   variant.family = Family::kTiled;
   variant.stage = Stage::kShared;
@@ -33,7 +32,7 @@ TEST(CompiledOnlyTest, AKernelWithTooManySumsIsDropped) {
     GTEST_SKIP() << error.what();
   }
   if (!spill_reason(compiler_facts(reply->statistics)))
-    GTEST_SKIP() << "the compiler of " << found.devices.front().name << " tells no spills";
+    GTEST_SKIP() << "the compiler of " << profile.name << " tells no spills";
   EXPECT_NE(reply->dropped_reason, std::nullopt);
   EXPECT_TRUE(reply->kernel_ns.empty());
   EXPECT_FALSE(reply->hash.empty());

@@ -10,6 +10,7 @@
 #include "generator/version.h"
 #include "report/problem.h"
 #include "tests/support/counting_driver.h"
+#include "tests/support/first_device.h"
 #include "tests/support/scratch.h"
 #include "tests/tuner/tune_alone.h"
 #include "tuner/stored/refresh.h"
@@ -29,9 +30,7 @@ constexpr double kBudgetS = 600;  // exceeds the time of every test here
 class TunedCounters : public ::testing::Test {
  protected:
   void SetUp() override {
-    const Enumeration found = enumerate_devices();
-    ASSERT_FALSE(found.devices.empty()) << found.note;
-    profile_ = found.devices.front();
+    profile_ = first_device();
     for (const Variant& variant : legal_variants(profile_.limits))
       if (variant.family == Family::kNaive && variant != fallback_variant() && space_.size() < 2)
         space_.push_back(variant);

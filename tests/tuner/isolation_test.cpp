@@ -13,6 +13,7 @@
 #include "tests/db/child_process.h"
 #include "tests/support/await.h"
 #include "tests/support/fast_kernel.h"
+#include "tests/support/first_device.h"
 #include "tests/support/scratch.h"
 #include "tests/tuner/tune_alone.h"
 #include "tuner/worker/settle_journal.h"
@@ -49,9 +50,7 @@ double processor_s(pid_t pid) {
 class IsolationTest : public ::testing::Test {
  protected:
   void SetUp() override {
-    const Enumeration found = enumerate_devices();
-    ASSERT_FALSE(found.devices.empty()) << found.note;
-    profile_ = found.devices.front();
+    profile_ = first_device();
     for (const Variant& variant : legal_variants(profile_.limits))
       if (variant.family == Family::kNaive && variant != fallback_variant())
         naive_.push_back(variant);
@@ -327,9 +326,7 @@ TEST_F(IsolationTest, AnUnverifiedCandidateIsMeasuredLastAndCleared) {
 }
 
 TEST(MeasurerTest, CallsThatAddToCAreRightWhereverTheHostSeesC) {
-  const Enumeration found = enumerate_devices();
-  ASSERT_FALSE(found.devices.empty()) << found.note;
-  const DeviceProfile profile = found.devices.front();
+  const DeviceProfile profile = first_device();
   Problem problem =
       packed_problem(35, 29, 41, Transpose::kNo, Transpose::kNo, 3, parse_types("f16_f16"));
   for (const bool unified : {true, false})

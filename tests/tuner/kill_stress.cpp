@@ -22,6 +22,7 @@
 #include "generator/version.h"
 #include "runtime/device/device.h"
 #include "tests/db/child_process.h"
+#include "tests/support/first_device.h"
 #include "tests/support/scratch.h"
 #include "tests/tuner/faults/made_up_tune.h"
 #include "tuner/tune.h"
@@ -40,18 +41,12 @@ std::vector<TuneProblem> problems() {
   return list;
 }
 
-DeviceProfile some_device() {
-  const Enumeration found = enumerate_devices();
-  if (found.devices.empty()) fail(ErrorCode::kDevice, "no Vulkan device: {}", found.note);
-  return found.devices.front();
-}
-
 /// The tuner that is killed. It prints the finished problems.
 int run_tuner(const std::filesystem::path& database, const std::string& worker) {
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   Store store(database);
   const std::atomic<bool> stop = false;
-  tune(store, some_device(), {.problems = problems(), .budget_s = kBudgetS, .worker = worker},
+  tune(store, first_device(), {.problems = problems(), .budget_s = kBudgetS, .worker = worker},
        {.problem_finished =
             [](const TuneResult& result) {
               if (!result.winner.empty()) std::cout << to_string(result.problem) << std::endl;
@@ -128,7 +123,7 @@ Damage damage(const std::filesystem::path& database, const std::set<std::string>
   }
   for (const auto& entry : std::filesystem::directory_iterator(database.parent_path()))
     if (entry.path().string().find(".damaged-") != std::string::npos) ++found.damaged_files;
-  const RowId device = *store.find_device(some_device());
+  const RowId device = *store.find_device(first_device());
   std::set<std::string> won;
   for (const TunedKernel& kernel : store.tuned_kernels(device, kGeneratorVersion))
     won.insert(to_string(kernel.problem));
@@ -150,7 +145,7 @@ int stress(const char* program, int kills, std::uint64_t seed, const std::string
   const std::filesystem::path database = folder / "rooftile.db";
   {
     Store store(database);
-    store_calibration(store, some_device());
+    store_calibration(store, first_device());
   }
   Random random(seed);
   const auto fraction = [&] { return (static_cast<double>(random.symmetric()) + 1) / 2; };
@@ -189,7 +184,7 @@ int stress(const char* program, int kills, std::uint64_t seed, const std::string
   const Damage end = damage(database, finished);
   total.open_journal = end.open_journal;
   const Store store(database, OpenMode::kReadOnly);
-  const RowId device = *store.find_device(some_device());
+  const RowId device = *store.find_device(first_device());
   fmt::print(
       "{} tuners and {} workers killed: {} damaged files, {} of {} finished problems lost, {} "
       "orphans, {} tuners that gave up, {} unsettled journal entries, {} candidates black-listed, "

@@ -6,6 +6,7 @@
 #include "core/groups.h"
 #include "generator/rules.h"
 #include "runtime/kernel/staging.h"
+#include "tests/support/first_device.h"
 #include "tuner/worker/measure.h"
 
 namespace rooftile {
@@ -13,13 +14,8 @@ namespace {
 
 class TimedGroups : public ::testing::Test {
  protected:
-  TimedGroups() {
-    const Enumeration found = enumerate_devices();
-    if (!found.devices.empty()) device_ = Device::open(found.devices.front());
-  }
   /// The worker compares elements of C with float64.
   void expect_timed(const Variant& variant, const Problem& p, bool prepacked = false) {
-    ASSERT_NE(device_, nullptr);
     const Problem staged = staged_problem(p);
     ASSERT_EQ(illegal_reason(variant, device_->profile().limits, staged, own_buffers(staged)),
               std::nullopt);
@@ -31,7 +27,7 @@ class TimedGroups : public ::testing::Test {
     EXPECT_EQ(reply.kernel_ns.size(), 2u) << to_string(p);
   }
 
-  std::shared_ptr<Device> device_;
+  std::shared_ptr<Device> device_ = Device::open(first_device());
   const Variant plain_ =
       parse_variant("family=register tile_m=8 tile_n=16 reg_m=4 reg_n=4 unroll_k=4");
 };

@@ -1,4 +1,5 @@
 // Phases of a GEMM on the device, with and without a driver that imports host memory.
+#include "tests/support/first_device.h"
 #include "tests/support/vulkan_program.h"
 // This include must follow the macros that vulkan_program.h sets for Vulkan-Hpp.
 #include <gmock/gmock.h>
@@ -112,11 +113,7 @@ class DeviceProductTest : public ::testing::Test {
     kernel_ = std::make_shared<const Kernel>(device_, fallback_variant(), Signature{},
                                              ShaderCache(folder_.path()));
   }
-  void use_first() {
-    const Enumeration found = enumerate_devices();
-    ASSERT_FALSE(found.devices.empty()) << found.note;
-    use(Device::open(found.devices.front()));
-  }
+  void use_first() { use(Device::open(first_device())); }
   /// Releases everything before another program opens its own device.
   void close() {
     kernel_ = nullptr;

@@ -10,6 +10,7 @@
 #include "runtime/dispatch/context.h"
 #include "tests/support/call_of.h"
 #include "tests/support/fast_kernel.h"
+#include "tests/support/first_device.h"
 #include "tests/support/product.h"
 #include "tests/support/scratch.h"
 #include "tests/support/synthetic_database.h"
@@ -23,11 +24,6 @@ using ::testing::HasSubstr;
 /// certified on demand: every call takes the plain kernel and the pass of the host.
 class HostPassTest : public ::testing::Test {
  protected:
-  void SetUp() override {
-    const Enumeration found = enumerate_devices();
-    ASSERT_FALSE(found.devices.empty()) << found.note;
-    device_ = found.devices.front();
-  }
   ContextOptions options(const Types& tuned = {}, const Calibration& calibration = fast_host()) {
     write_test_database(folder_ / "tuned.db", device_, {fast_kernel(device_), fallback_variant()},
                         {}, tuned, calibration);
@@ -52,7 +48,7 @@ class HostPassTest : public ::testing::Test {
   }
 
   ScratchFolder folder_;
-  DeviceProfile device_;
+  DeviceProfile device_ = first_device();
 };
 
 constexpr const char* kEpilogues[] = {

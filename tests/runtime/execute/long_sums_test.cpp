@@ -16,6 +16,7 @@
 #include "runtime/dispatch/context.h"
 #include "tests/support/call_of.h"
 #include "tests/support/fast_kernel.h"
+#include "tests/support/first_device.h"
 #include "tests/support/product.h"
 #include "tests/support/refusal.h"
 #include "tests/support/scratch.h"
@@ -78,11 +79,6 @@ void expect_exact(const Product& product) {
 
 class LongSums : public ::testing::Test {
  protected:
-  void SetUp() override {
-    const Enumeration found = enumerate_devices();
-    ASSERT_FALSE(found.devices.empty()) << found.note;
-    device_ = found.devices.front();
-  }
   void tune(const std::string& types = "f32", const std::string& epilogue = "",
             const std::vector<Variant>& kernels = {}) {
     const std::vector<Variant> usual = {fast_kernel(device_), fallback_variant()};
@@ -110,7 +106,7 @@ class LongSums : public ::testing::Test {
     EXPECT_EQ(context.device_state().last_failure, "");
   }
   ScratchFolder folder_;
-  DeviceProfile device_;
+  DeviceProfile device_ = first_device();
 };
 
 TEST_F(LongSums, AreComputedOnTheDevice) {

@@ -9,17 +9,14 @@
 
 #include "core/error.h"
 #include "core/numbers/random.h"
+#include "tests/support/first_device.h"
 
 namespace rooftile {
 namespace {
 
 class StagingPool : public ::testing::Test {
  protected:
-  void SetUp() override {
-    const Enumeration found = enumerate_devices();
-    ASSERT_FALSE(found.devices.empty()) << found.note;
-    pool_ = std::make_unique<BufferPool>(Device::open(found.devices.front()));
-  }
+  void SetUp() override { pool_ = std::make_unique<BufferPool>(Device::open(first_device())); }
   /// Acquires and releases buffers like a call: some at the same time, then none.
   void call(const std::vector<std::uint64_t>& sizes) {
     std::vector<std::unique_ptr<PooledBuffer>> buffers;

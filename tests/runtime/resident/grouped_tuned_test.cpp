@@ -8,6 +8,7 @@
 #include "generator/emit.h"
 #include "generator/version.h"
 #include "runtime/device/device.h"
+#include "tests/support/first_device.h"
 #include "tests/support/grouped_resident.h"
 #include "tests/support/synthetic_database.h"
 
@@ -20,7 +21,7 @@ using ::testing::SizeIs;
 class GroupedTuned : public GroupedResident {
  protected:
   void SetUp() override {
-    profile_ = enumerate_devices().devices.front();
+    profile_ = first_device();
     Store store(database());
     store.add_calibration(store.device_id(profile_), to_figures(fast_host()));
   }
