@@ -12,6 +12,7 @@
 #include "generator/compile.h"
 #include "generator/layout.h"
 #include "test_limits.h"
+#include "tests/support/changed_shader.h"
 
 namespace rooftile {
 namespace {
@@ -231,10 +232,7 @@ TEST(MatrixLoop, IndicesThatCompilersDoNotKnowAreFound) {
        "for (uint j = 0; j < FRAGMENTS_N; ++j)\n        if (fragment"},
   };
   for (const auto& [from, to] : kBroken) {
-    Shader shader = emit_gemm(matrix_point(), {parse_types("f16")});
-    const std::size_t at = shader.glsl.find(from);
-    ASSERT_NE(at, std::string::npos) << from;
-    shader.glsl.replace(at, std::string(from).size(), to);
+    const Shader shader = changed(emit_gemm(matrix_point(), {parse_types("f16")}), from, to);
     int accesses = 0;
     EXPECT_THAT(unknown_indices(Module(compile(shader)), accesses), Not(IsEmpty())) << to;
   }

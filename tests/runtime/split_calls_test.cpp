@@ -11,6 +11,7 @@
 #include <thread>
 
 #include "tests/support/await.h"
+#include "tests/support/changed_shader.h"
 #include "tests/support/faults_fixture.h"
 #include "tests/support/forked_threads.h"
 #include "tests/support/lavapipe_manifest.h"
@@ -407,12 +408,9 @@ class SplitWrongKernel : public SplitCalls {
  protected:
   void SetUp() override {
     SplitCalls::SetUp();
-    Shader shader = emit_gemm(fast_kernel(device_), signature_of(large_));
-    const std::string_view right = "return alpha * sum + old;";
-    const std::size_t at = shader.glsl.find(right);
-    ASSERT_NE(at, std::string::npos);
-    shader.glsl.replace(at, right.size(), "return alpha * sum * 1.01 + old;");
-    ShaderCache(cache_).spirv(shader);
+    ShaderCache(cache_).spirv(changed(emit_gemm(fast_kernel(device_), signature_of(large_)),
+                                      "return alpha * sum + old;",
+                                      "return alpha * sum * 1.01 + old;"));
   }
 };
 

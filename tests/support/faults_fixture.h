@@ -20,6 +20,7 @@
 #include "runtime/dispatch/context.h"
 #include "runtime/kernel/shader_cache.h"
 #include "tests/support/call_of.h"
+#include "tests/support/changed_shader.h"
 #include "tests/support/fast_kernel.h"
 #include "tests/support/faulty_driver.h"
 #include "tests/support/first_device.h"
@@ -134,12 +135,9 @@ class WrongKernel : public Faults {
   void SetUp() override {
     Faults::SetUp();
     // Replaces the best kernel's compiled shader by one with a slightly larger alpha.
-    Shader shader = emit_gemm(fast_kernel(device_), signature_of(problem_));
-    const std::string_view right = "return alpha * sum + old;";
-    const std::size_t at = shader.glsl.find(right);
-    ASSERT_NE(at, std::string::npos);
-    shader.glsl.replace(at, right.size(), "return alpha * sum * 1.01 + old;");
-    ShaderCache(cache_).spirv(shader);
+    ShaderCache(cache_).spirv(changed(emit_gemm(fast_kernel(device_), signature_of(problem_)),
+                                      "return alpha * sum + old;",
+                                      "return alpha * sum * 1.01 + old;"));
   }
 };
 

@@ -9,6 +9,7 @@
 #include "generator/compile.h"
 #include "generator/rules.h"
 #include "generator/space.h"
+#include "tests/support/changed_shader.h"
 #include "tests/support/transposes.h"
 
 namespace rooftile {
@@ -89,12 +90,10 @@ TEST(WorkgroupMatrixCertification, TriesRowsOfAnyLengthAndEveryEdge) {
 TEST(WorkgroupMatrixCertification, MutantsStillCompile) {
   const DeviceLimits limits = limits_with_units();
   for (const auto& [what, way, from, to] : kMutants) {
-    Shader shader =
-        emit_gemm(kernel(limits.workgroup_matrices[0], limits, 128, way), {parse_types("f16")});
-    const std::size_t at = shader.glsl.find(from);
-    ASSERT_NE(at, std::string::npos) << what;
-    shader.glsl.replace(at, std::string_view(from).size(), to);
-    EXPECT_NO_THROW(compile(shader)) << what;
+    EXPECT_NO_THROW(compile(changed(
+        emit_gemm(kernel(limits.workgroup_matrices[0], limits, 128, way), {parse_types("f16")}),
+        from, to)))
+        << what;
   }
 }
 

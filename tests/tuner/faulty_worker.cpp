@@ -12,6 +12,7 @@
 
 #include "core/error.h"
 #include "generator/compile.h"
+#include "tests/support/changed_shader.h"
 #include "tuner/worker/worker.h"
 
 namespace rooftile {
@@ -29,14 +30,6 @@ std::string behaviour_of(const Shader& shader) {
   for (std::string word; words >> word;)
     if (word.starts_with(shader.hash + "=")) return word.substr(shader.hash.size() + 1);
   return {};
-}
-
-Shader changed(Shader shader, const std::string& from, const std::string& to) {
-  const std::size_t at = shader.glsl.find(from);
-  if (at == std::string::npos)
-    fail(ErrorCode::kInternal, "'{}' is not in the shader: the plant needs an update", from);
-  shader.glsl.replace(at, from.size(), to);
-  return shader;
 }
 
 [[noreturn]] void fill_memory() {

@@ -10,6 +10,7 @@
 #include "runtime/abi/c_api_context.h"
 #include "runtime/execute/device_tier.h"
 #include "runtime/tuned/kernel_ranking.h"
+#include "tests/support/changed_shader.h"
 #include "tests/support/fast_kernel.h"
 #include "tests/support/faults_fixture.h"
 #include "tests/support/resident_fixture.h"
@@ -53,12 +54,8 @@ class OnDemand : public Faults {
   }
   /// Replaces the kernel's module in the shader cache by one with a slightly larger alpha.
   void make_wrong(const Variant& variant, const Problem& p) const {
-    Shader shader = emit_gemm(variant, signature_of(p));
-    const std::string_view right = "alpha * sum";
-    const std::size_t at = shader.glsl.find(right);
-    ASSERT_NE(at, std::string::npos);
-    shader.glsl.replace(at, right.size(), "1.01 * alpha * sum");
-    ShaderCache(cache_).spirv(shader);
+    ShaderCache(cache_).spirv(
+        changed(emit_gemm(variant, signature_of(p)), "alpha * sum", "1.01 * alpha * sum"));
   }
 
   Problem fused_;

@@ -9,6 +9,7 @@
 #include "runtime/abi/c_api_context.h"
 #include "runtime/abi/resident_handles.h"
 #include "runtime/resident/resident.h"
+#include "tests/support/changed_shader.h"
 #include "tests/support/faults_fixture.h"
 #include "tests/support/resident_fixture.h"
 
@@ -87,11 +88,9 @@ TEST_F(AwaitedCertificates, TheNextKernelIsWaitedForWhereTheFirstIsWrong) {
   open({});
   const auto kernels = default_kernels(device_, device_.limits, row_, own_buffers(row_));
   ASSERT_GT(kernels.size(), 1u);
-  Shader shader = emit_gemm(kernels.front().variant, signature_of(row_));
-  const std::string_view right = "alpha * sum";
-  ASSERT_NE(shader.glsl.find(right), std::string::npos);
-  shader.glsl.replace(shader.glsl.find(right), right.size(), "1.01 * alpha * sum");
-  ShaderCache(folder_ / "cache").spirv(shader);
+  ShaderCache(folder_ / "cache")
+      .spirv(changed(emit_gemm(kernels.front().variant, signature_of(row_)), "alpha * sum",
+                     "1.01 * alpha * sum"));
   std::string kernel;
   expect_one_line(said_by([&] { kernel = kernel_of(row_); }), "is not certified on");
   EXPECT_EQ(kernel, short_name(kernels[1].variant));

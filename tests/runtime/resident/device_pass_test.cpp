@@ -7,6 +7,7 @@
 #include "runtime/abi/c_api_context.h"
 #include "runtime/tuned/kernel_chooser.h"
 #include "runtime/verify/certify.h"
+#include "tests/support/changed_shader.h"
 #include "tests/support/resident_fixture.h"
 
 namespace rooftile {
@@ -55,12 +56,9 @@ class DevicePassTest : public ResidentTest {
     return {c, c + c_bytes(product)};
   }
   void make_pass_wrong(const Problem& p) {
-    Shader shader = emit_reduce(signature_of(p));
-    const std::string_view right = "sum += partial_sums[";
-    const std::size_t at = shader.glsl.find(right);
-    ASSERT_NE(at, std::string::npos);
-    shader.glsl.replace(at, right.size(), "sum += 1.01 * partial_sums[");
-    ShaderCache(folder_ / "cache").spirv(shader);
+    ShaderCache(folder_ / "cache")
+        .spirv(changed(emit_reduce(signature_of(p)), "sum += partial_sums[",
+                       "sum += 1.01 * partial_sums["));
   }
   Context& context() { return context_->context; }
 

@@ -11,6 +11,7 @@
 
 #include "runtime/kernel/shader_cache.h"
 #include "tests/support/await.h"
+#include "tests/support/changed_shader.h"
 #include "tests/support/packed_fixture.h"
 #include "tests/support/transposes.h"
 
@@ -23,12 +24,9 @@ class PackedPaths : public PackedTest {
  protected:
   /// Replaces the kernel's compiled shader by one with a slightly larger alpha.
   void make_wrong(const std::string& variant, const Problem& p) {
-    Shader shader = emit_gemm(parse_variant(variant), signature_of(p));
-    const std::string_view right = "return alpha * sum";
-    const std::size_t at = shader.glsl.find(right);
-    ASSERT_NE(at, std::string::npos);
-    shader.glsl.replace(at, right.size(), "return 1.01 * alpha * sum");
-    ShaderCache(folder_ / "cache").spirv(shader);
+    ShaderCache(folder_ / "cache")
+        .spirv(changed(emit_gemm(parse_variant(variant), signature_of(p)), "return alpha * sum",
+                       "return 1.01 * alpha * sum"));
   }
   /// Stores a certificate of the kernel, as another process might.
   void write_certificate(const std::string& variant, const Problem& p) {
