@@ -14,6 +14,7 @@
 #include "generator/emit.h"
 #include "generator/version.h"
 #include "tests/support/scratch.h"
+#include "tests/support/synthetic_database.h"
 
 namespace rooftile {
 
@@ -66,12 +67,8 @@ class FormatsTest : public ::testing::Test {
 
   static void sample(Store& store, RowId run, const Problem& p, const char* kernel,
                      SampleStatus status, double ns) {
-    const Signature signature = signature_of(p);
-    const Variant variant = parse_variant(kernel);
     SampleRecord sample{.run = run,
-                        .candidate = store.candidate_id({.hash = emit_gemm(variant, signature).hash,
-                                                         .signature = to_string(signature),
-                                                         .variant = variant}),
+                        .candidate = candidate_row(store, parse_variant(kernel), signature_of(p)),
                         .problem = store.problem_id(p),
                         .status = status};
     sample.compile_ns = 5e6;

@@ -15,6 +15,7 @@
 #include "runtime/kernel/staging.h"
 #include "runtime/model/roofline.h"
 #include "tests/support/fast_kernel.h"
+#include "tests/support/synthetic_database.h"
 
 namespace rooftile {
 namespace {
@@ -116,8 +117,7 @@ class Machine {
     const Signature signature = signature_of(problem);
     RowId& id = candidates_[to_string(signature) + to_string(v)];
     if (id != 0) return id;
-    id = store_.candidate_id(
-        {.hash = emit_gemm(v, signature).hash, .signature = to_string(signature), .variant = v});
+    id = candidate_row(store_, v, signature);
     store_.put_certificate(device_, id, kGeneratorVersion, true, "");
     return id;
   }

@@ -41,9 +41,7 @@ class QuickAnswers : public ::testing::Test {
     const RowId row = store.device_id(device_);
     const Problem tuned = packed_problem(64, 64, 64);
     const auto candidate = [&](const Variant& variant) {
-      return store.candidate_id({.hash = emit_gemm(variant, {}).hash,
-                                 .signature = to_string(Signature{}),
-                                 .variant = variant});
+      return candidate_row(store, variant, {});
     };
     const RowId problem = store.problem_id(tuned);
     store.put_winners(

@@ -43,9 +43,7 @@ class TunedContext : public ::testing::Test {
     const RowId row = store.device_id(device_);
     std::vector<PortfolioRecord> records;
     for (const MeasuredKernel& kernel : kernels) {
-      const RowId candidate = store.candidate_id({.hash = emit_gemm(kernel.variant, {}).hash,
-                                                  .signature = to_string(Signature{}),
-                                                  .variant = kernel.variant});
+      const RowId candidate = candidate_row(store, kernel.variant, {});
       store.put_certificate(row, candidate, generator_version, true, "planted");
       records.push_back({.candidate = candidate,
                          .place = static_cast<int>(records.size()),

@@ -26,6 +26,7 @@
 #include "tests/support/forked_threads.h"
 #include "tests/support/product.h"
 #include "tests/support/scratch.h"
+#include "tests/support/synthetic_database.h"
 
 namespace rooftile {
 namespace {
@@ -54,16 +55,7 @@ class UntunedLogTest : public ::testing::Test {
                                                           .compute_units = 2},
                                                .host = host,
                                                .host1 = host}));
-    const Problem problem = packed_problem(64, 64, 64);
-    const Variant variant = fast_kernel(profile_);
-    const RowId candidate =
-        store.candidate_id({.hash = emit_gemm(variant, signature_of(problem)).hash,
-                            .signature = to_string(signature_of(problem)),
-                            .variant = variant});
-    store.put_certificate(device_, candidate, kGeneratorVersion, true, "planted");
-    const std::vector<WinnerRecord> winners = {
-        {.candidate = candidate, .problem = store.problem_id(problem), .kernel_ns = 1e5}};
-    store.put_winners(device_, to_string(bucket_of(problem)), winners);
+    plant_winners(store, device_, packed_problem(64, 64, 64), {{fast_kernel(profile_)}});
   }
 
   std::filesystem::path file() const { return folder_ / "tuned.db"; }

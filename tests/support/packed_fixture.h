@@ -52,11 +52,8 @@ class PackedTest : public ResidentTest {
       store.add_calibration(row, to_figures(calibration));
       std::map<std::string, std::vector<WinnerRecord>> lists;
       for (const InjectedKernel& kernel : kernels) {
-        const Variant variant = parse_variant(kernel.variant);
-        const Signature signature = signature_of(kernel.problem);
-        const RowId candidate = store.candidate_id({.hash = emit_gemm(variant, signature).hash,
-                                                    .signature = to_string(signature),
-                                                    .variant = variant});
+        const RowId candidate =
+            candidate_row(store, parse_variant(kernel.variant), signature_of(kernel.problem));
         store.put_certificate(row, candidate, kGeneratorVersion, true, "planted");
         auto& list = lists[to_string(bucket_of(kernel.problem))];
         list.push_back({.candidate = candidate,

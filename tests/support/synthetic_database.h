@@ -40,6 +40,33 @@ inline Calibration slow_host() {
   return slow;
 }
 
+/// Returns the row of the kernel of this signature.
+inline RowId candidate_row(Store& store, const Variant& variant, const Signature& signature) {
+  return store.candidate_id({.hash = emit_gemm(variant, signature).hash,
+                             .signature = to_string(signature),
+                             .variant = variant});
+}
+
+struct PlantedKernel {
+  Variant variant;
+  double kernel_ns = 1e5, pack_ns = 0;
+};
+/// Makes certified kernels, the best one first, the winners of the problem's bucket.
+inline void plant_winners(Store& store, RowId device, const Problem& problem,
+                          const std::vector<PlantedKernel>& ranked) {
+  std::vector<WinnerRecord> winners;
+  for (const PlantedKernel& kernel : ranked) {
+    const RowId candidate = candidate_row(store, kernel.variant, signature_of(problem));
+    store.put_certificate(device, candidate, kGeneratorVersion, true, "planted");
+    winners.push_back({.candidate = candidate,
+                       .problem = store.problem_id(problem),
+                       .rank = static_cast<int>(winners.size()),
+                       .kernel_ns = kernel.kernel_ns,
+                       .pack_ns = kernel.pack_ns});
+  }
+  store.put_winners(device, to_string(bucket_of(problem)), winners);
+}
+
 /// Writes a database in which the ranked kernels are certified for every pair of transposes, each
 /// with one measured problem.
 inline void write_test_database(const std::filesystem::path& file, const DeviceProfile& device,
@@ -50,25 +77,16 @@ inline void write_test_database(const std::filesystem::path& file, const DeviceP
   Store store(file);
   const RowId row = store.device_id(device);
   store.add_calibration(row, to_figures(calibration));
+  std::vector<PlantedKernel> kernels;
+  for (const Variant& variant : ranked)
+    kernels.push_back({.variant = variant, .kernel_ns = kernel_ns});
   for (Transpose trans_a : {Transpose::kNo, Transpose::kYes}) {
     for (Transpose trans_b : {Transpose::kNo, Transpose::kYes}) {
       Problem problem = packed_problem(64, 64, 64, trans_a, trans_b);
       problem.epilogue = epilogue;
       if (quantized(types)) problem = retyped(problem, types);
       problem.types = types;
-      std::vector<WinnerRecord> winners;
-      for (const Variant& variant : ranked) {
-        const RowId candidate =
-            store.candidate_id({.hash = emit_gemm(variant, signature_of(problem)).hash,
-                                .signature = to_string(signature_of(problem)),
-                                .variant = variant});
-        store.put_certificate(row, candidate, kGeneratorVersion, true, "planted");
-        winners.push_back({.candidate = candidate,
-                           .problem = store.problem_id(problem),
-                           .rank = static_cast<int>(winners.size()),
-                           .kernel_ns = kernel_ns});
-      }
-      store.put_winners(row, to_string(bucket_of(problem)), winners);
+      plant_winners(store, row, problem, kernels);
     }
   }
 }

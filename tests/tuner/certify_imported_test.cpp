@@ -15,6 +15,7 @@
 #include "generator/version.h"
 #include "runtime/model/portfolio.h"
 #include "tests/support/scratch.h"
+#include "tests/support/synthetic_database.h"
 #include "tests/tuner/scripted_worker.h"
 #include "tuner/stored/imported_lists.h"
 #include "tuner/worker/candidate_runner.h"
@@ -48,22 +49,15 @@ class CertifyImportedTest : public ::testing::Test {
   }
 
   static RowId row(Store& store, const Variant& variant, const Problem& problem) {
-    return store.candidate_id({.hash = emit_gemm(variant, signature_of(problem)).hash,
-                               .signature = to_string(signature_of(problem)),
-                               .variant = variant});
+    return candidate_row(store, variant, signature_of(problem));
   }
   static void put_list(Store& store, RowId device, const Problem& problem, const Order& kernels,
                        double first_ns) {
-    std::vector<WinnerRecord> list;
-    for (const Variant& variant : kernels) {
-      const RowId candidate = row(store, variant, problem);
-      store.put_certificate(device, candidate, kGeneratorVersion, true, "");
-      list.push_back({.candidate = candidate,
-                      .problem = store.problem_id(problem),
-                      .rank = static_cast<int>(list.size()),
-                      .kernel_ns = first_ns + static_cast<double>(list.size())});
-    }
-    store.put_winners(device, to_string(bucket_of(problem)), list);
+    std::vector<PlantedKernel> list;
+    for (const Variant& variant : kernels)
+      list.push_back(
+          {.variant = variant, .kernel_ns = first_ns + static_cast<double>(list.size())});
+    plant_winners(store, device, problem, list);
   }
   /// Data of another machine with this device: a list of all kernels for both problems, and a
   /// portfolio of the first two kernels.

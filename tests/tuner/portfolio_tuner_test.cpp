@@ -15,6 +15,7 @@
 #include "generator/space.h"
 #include "generator/version.h"
 #include "tests/support/scratch.h"
+#include "tests/support/synthetic_database.h"
 #include "tests/tuner/scripted_worker.h"
 
 namespace rooftile {
@@ -38,9 +39,7 @@ class PortfolioTunerTest : public ::testing::Test {
 
   void add_winner(const Problem& p) { add_winner(p, other_); }
   RowId add_winner(const Problem& p, const Variant& variant) {
-    const RowId winner = store_.candidate_id({.hash = emit_gemm(variant, signature_of(p)).hash,
-                                              .signature = to_string(signature_of(p)),
-                                              .variant = variant});
+    const RowId winner = candidate_row(store_, variant, signature_of(p));
     const std::vector<WinnerRecord> list = {
         {.candidate = winner, .problem = store_.problem_id(p), .kernel_ns = 1000}};
     store_.put_winners(device_, to_string(bucket_of(p)), list);

@@ -11,6 +11,7 @@
 #include "generator/space.h"
 #include "generator/version.h"
 #include "tests/support/scratch.h"
+#include "tests/support/synthetic_database.h"
 #include "tests/tuner/scripted_worker.h"
 #include "tuner/worker/candidate_runner.h"
 #include "tuner/worker/worker_protocol.h"
@@ -154,11 +155,7 @@ TEST_F(RefreshTest, RejectedKernelsAreNotTriedAgain) {
   tuned(old_, problem_);
   const RowId now = new_driver();
   for (const Variant& variant : kernels_)
-    store_.black_list(now,
-                      store_.candidate_id({.hash = emit_gemm(variant, signature_of(problem_)).hash,
-                                           .signature = to_string(signature_of(problem_)),
-                                           .variant = variant}),
-                      "hung");
+    store_.black_list(now, candidate_row(store_, variant, signature_of(problem_)), "hung");
   EXPECT_THAT(stale_lists(store_, profile_, now), IsEmpty());
 }
 

@@ -14,6 +14,7 @@
 #include "tests/support/fast_kernel.h"
 #include "tests/support/faults_fixture.h"
 #include "tests/support/resident_fixture.h"
+#include "tests/support/synthetic_database.h"
 
 namespace rooftile {
 namespace {
@@ -47,9 +48,7 @@ class OnDemand : public Faults {
   }
   std::optional<bool> stored_verdict(const Problem& p, const Variant& variant) const {
     Store store(database_);
-    const RowId candidate = store.candidate_id({.hash = emit_gemm(variant, signature_of(p)).hash,
-                                                .signature = to_string(signature_of(p)),
-                                                .variant = variant});
+    const RowId candidate = candidate_row(store, variant, signature_of(p));
     return store.certificate(store.find_device(device_).value(), candidate, kGeneratorVersion);
   }
   /// Replaces the kernel's module in the shader cache by one with a slightly larger alpha.
@@ -199,10 +198,7 @@ TEST_F(OnDemand, AContextMayBeClosedWhileAKernelIsCertified) {
 TEST_F(OnDemand, AKernelWithAnOrphanedJournalEntryIsNotTried) {
   {
     Store store(database_);
-    const RowId candidate =
-        store.candidate_id({.hash = emit_gemm(fallback_variant(), signature_of(fused_)).hash,
-                            .signature = to_string(signature_of(fused_)),
-                            .variant = fallback_variant()});
+    const RowId candidate = candidate_row(store, fallback_variant(), signature_of(fused_));
     store.journal_begin(store.find_device(device_).value(), candidate, 1 << 29);
   }
   const auto context = open();
@@ -274,16 +270,7 @@ class OtherTransposes : public OnDemand {
     const RowId device = store.device_id(device_);
     store.add_calibration(device, to_figures(no_host()));
     const Problem plain = packed_problem(64, 64, 64);
-    const Signature signature = signature_of(plain);
-    const RowId candidate =
-        store.candidate_id({.hash = emit_gemm(fallback_variant(), signature).hash,
-                            .signature = to_string(signature),
-                            .variant = fallback_variant()});
-    store.put_certificate(device, candidate, kGeneratorVersion, true, "planted");
-    store.put_winners(
-        device, to_string(bucket_of(plain)),
-        std::vector<WinnerRecord>{
-            {.candidate = candidate, .problem = store.problem_id(plain), .kernel_ns = 1e5}});
+    plant_winners(store, device, plain, {{fallback_variant()}});
   }
 };
 

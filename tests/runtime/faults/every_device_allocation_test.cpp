@@ -14,6 +14,7 @@
 #include "tests/support/failing_allocations.h"
 #include "tests/support/fast_kernel.h"
 #include "tests/support/resident_fixture.h"
+#include "tests/support/synthetic_database.h"
 
 namespace rooftile {
 namespace {
@@ -74,13 +75,9 @@ class EveryDeviceAllocation : public ResidentTest {
   /// by.
   void add_portfolio(const std::string& database) const {
     Store store(database);
-    const Variant kernel = fallback_variant();
     const Signature signature = signature_of(problem_);
-    const RowId candidate = store.candidate_id({.hash = emit_gemm(kernel, signature).hash,
-                                                .signature = to_string(signature),
-                                                .variant = kernel});
     const std::vector<PortfolioRecord> kernels = {
-        {.candidate = candidate,
+        {.candidate = candidate_row(store, fallback_variant(), signature),
          .place = 0,
          .times = {{.m = 64, .n = 64, .k = 64, .ns = 1e5},
                    {.m = 96, .n = 17, .k = 33, .ns = 2e5}}}};

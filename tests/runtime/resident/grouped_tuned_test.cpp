@@ -28,20 +28,12 @@ class GroupedTuned : public GroupedResident {
   /// Certified kernels of the problem's bucket, best first.
   void tune(const Problem& p, const std::vector<Variant>& ranked) {
     Store store(database());
-    const RowId device = store.device_id(profile_);
-    std::vector<WinnerRecord> winners;
-    for (const Variant& variant : ranked) {
-      const RowId candidate = store.candidate_id({.hash = emit_gemm(variant, signature_of(p)).hash,
-                                                  .signature = to_string(signature_of(p)),
-                                                  .variant = variant});
-      store.put_certificate(device, candidate, kGeneratorVersion, true, "planted");
-      winners.push_back({.candidate = candidate,
-                         .problem = store.problem_id(p),
-                         .rank = static_cast<int>(winners.size()),
-                         .kernel_ns = 1e5 * static_cast<double>(winners.size() + 1),
+    std::vector<PlantedKernel> kernels;
+    for (const Variant& variant : ranked)
+      kernels.push_back({.variant = variant,
+                         .kernel_ns = 1e5 * static_cast<double>(kernels.size() + 1),
                          .pack_ns = variant.packed_b == Packed::kYes ? 1e6 : 0});
-    }
-    store.put_winners(device, to_string(bucket_of(p)), winners);
+    plant_winners(store, store.device_id(profile_), p, kernels);
   }
   /// The problem that the tuner would take for the groups of these tests, with another n.
   static Problem typical(std::int64_t n = 37) {

@@ -31,11 +31,7 @@ class PackedPaths : public PackedTest {
   /// Stores a certificate of the kernel, as another process might.
   void write_certificate(const std::string& variant, const Problem& p) {
     Store store(database_);
-    const Signature signature = signature_of(p);
-    const RowId candidate =
-        store.candidate_id({.hash = emit_gemm(parse_variant(variant), signature).hash,
-                            .signature = to_string(signature),
-                            .variant = parse_variant(variant)});
+    const RowId candidate = candidate_row(store, parse_variant(variant), signature_of(p));
     store.put_certificate(store.device_id(device_), candidate, kGeneratorVersion, true, "planted");
   }
   rooftile_status multiply(Product& product, rooftile_gemm_args args) {

@@ -294,9 +294,7 @@ TEST_F(ResidentTest, ARejectedFallbackIsNotRun) {
     {
       Store store(file);
       const RowId device = store.device_id(device_);
-      const RowId candidate = store.candidate_id({.hash = emit_gemm(fallback_variant(), {}).hash,
-                                                  .signature = to_string(Signature{}),
-                                                  .variant = fallback_variant()});
+      const RowId candidate = candidate_row(store, fallback_variant(), {});
       if (black_listed)
         store.black_list(device, candidate, "planted");
       else
