@@ -26,12 +26,8 @@ class MeasuredCalls : public CApi {
   }
 
   /// Makes some calls and returns the decision of the last one.
-  rooftile_decision last_of_some(rooftile_options options = {}) {
-    const std::string database = (folder_ / "tuned.db").string();
-    options.struct_size = sizeof options;
-    options.database_path = database.c_str();
-    rooftile_context* context = nullptr;
-    EXPECT_EQ(rooftile_open(&options, &context), ROOFTILE_OK) << rooftile_last_error();
+  rooftile_decision last_of_some(const rooftile_options& options = {}) {
+    rooftile_context* const context = opened(folder_ / "tuned.db", options);
     rooftile_sgemm_args args = args_of(large_);
     rooftile_decision decision = {.struct_size = sizeof decision};
     for (int call = 0; call < kCalls; ++call) {
@@ -96,13 +92,9 @@ TEST_F(CApi, CallsOfOtherTypesMoveToADeviceThatIsPredictedToLose) {
   calibration.device.submit_ns = 1;
   calibration.device.upload_gbps = calibration.device.download_gbps = 1e6;
   const auto open = [&](const char* name) {
-    const std::filesystem::path database = folder_ / name;
-    write_test_database(database, first_device(), {fast_kernel(first_device())}, {}, types,
+    write_test_database(folder_ / name, first_device(), {fast_kernel(first_device())}, {}, types,
                         calibration, 100);
-    const std::string path = database.string();
-    rooftile_options options = {.struct_size = sizeof options, .database_path = path.c_str()};
-    rooftile_close(context_);
-    ASSERT_EQ(rooftile_open(&options, &context_), ROOFTILE_OK) << rooftile_last_error();
+    reopen({}, name);
   };
   rooftile_gemm_args args = gemm_args_of(product);
   rooftile_decision decision = {.struct_size = sizeof decision};

@@ -8,6 +8,8 @@
 #include <thread>
 #include <vector>
 
+#include "../support/opened.h"
+
 namespace {
 
 std::atomic<int> g_originals = 0;
@@ -72,11 +74,7 @@ Counts route(rooftile_context* context, int64_t least) {
 class NumpyRoute : public ::testing::Test {
  protected:
   void SetUp() override {
-    rooftile_options options = {};
-    options.struct_size = sizeof options;
-    options.database_path = "/nonexistent/none.db";
-    options.tier = ROOFTILE_TIER_HOST;
-    ASSERT_EQ(rooftile_open(&options, &context_), ROOFTILE_OK) << rooftile_last_error();
+    context_ = rooftile::opened("/nonexistent/none.db", {.tier = ROOFTILE_TIER_HOST});
   }
   void TearDown() override {
     route(nullptr, 0);
@@ -136,12 +134,8 @@ TEST_F(NumpyRoute, TheSettingMayChangeWhileThreadsMultiply) {
     });
   const int64_t before = route(nullptr, 0).products;
   for (int64_t done = 0; done < 200;) {
-    rooftile_context* own = nullptr;
-    rooftile_options options = {};
-    options.struct_size = sizeof options;
-    options.database_path = "/nonexistent/none.db";
-    options.tier = ROOFTILE_TIER_HOST;
-    ASSERT_EQ(rooftile_open(&options, &own), ROOFTILE_OK);
+    rooftile_context* const own =
+        rooftile::opened("/nonexistent/none.db", {.tier = ROOFTILE_TIER_HOST});
     route(own, 1);
     std::this_thread::yield();
     done = route(nullptr, 0).products - before;

@@ -221,12 +221,7 @@ TEST_F(RepeatedCall, WithATierOrAGuardIsADifferentCall) {
 }
 
 TEST_F(RepeatedCall, KeepsThePrecisionsOfCallsApart) {
-  const std::string database = (folder_ / "none.db").string();
-  rooftile_options options = {.struct_size = sizeof options,
-                              .database_path = database.c_str(),
-                              .precision = ROOFTILE_PRECISION_EXACT64};
-  rooftile_close(context_);
-  ASSERT_EQ(rooftile_open(&options, &context_), ROOFTILE_OK) << rooftile_last_error();
+  reopen({.precision = ROOFTILE_PRECISION_EXACT64});
   rooftile_sgemm_args args = args_of(product_);
   rooftile_guard guard = {.struct_size = sizeof guard, .precision = ROOFTILE_PRECISION_STANDARD};
   args.guard = &guard;
@@ -238,12 +233,7 @@ TEST_F(RepeatedCall, KeepsThePrecisionsOfCallsApart) {
 }
 
 TEST_F(RepeatedCall, OfAForcedContextStaysForced) {
-  const std::string database = (folder_ / "none.db").string();
-  rooftile_options options = {.struct_size = sizeof options,
-                              .database_path = database.c_str(),
-                              .tier = ROOFTILE_TIER_HOST1};
-  rooftile_context* forced = nullptr;
-  ASSERT_EQ(rooftile_open(&options, &forced), ROOFTILE_OK) << rooftile_last_error();
+  rooftile_context* forced = opened(folder_ / "none.db", {.tier = ROOFTILE_TIER_HOST1});
   std::swap(context_, forced);
   Product product(product_.problem);
   multiply(args_of(product));

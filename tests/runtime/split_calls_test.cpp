@@ -15,6 +15,7 @@
 #include "tests/support/faults_fixture.h"
 #include "tests/support/forked_threads.h"
 #include "tests/support/lavapipe_manifest.h"
+#include "tests/support/opened.h"
 #include "tests/support/problem_args.h"
 
 namespace rooftile {
@@ -263,13 +264,8 @@ TEST_F(SplitCalls, TheLogSaysWhoComputesWhat) {
 
 TEST_F(SplitCalls, TheCAbiSaysWhoComputedWhat) {
   const ScopedEnvironment compile("ROOFTILE_CACHE", cache_.string());
-  rooftile_context* context = nullptr;
-  const std::string file = database_.string();
-  const rooftile_options options = {.struct_size = sizeof options,
-                                    .database_path = file.c_str(),
-                                    .no_measured_calls = 1,
-                                    .devices = ROOFTILE_DEVICES_ALL};
-  ASSERT_EQ(rooftile_open(&options, &context), ROOFTILE_OK) << rooftile_last_error();
+  rooftile_context* const context =
+      opened(database_, {.no_measured_calls = 1, .devices = ROOFTILE_DEVICES_ALL});
   Product product(large_);
   rooftile_gemm_args args = problem_args(large_);
   rooftile_decision decision = {.struct_size = sizeof decision};

@@ -26,6 +26,7 @@
 #include "tests/support/fast_kernel.h"
 #include "tests/support/first_device.h"
 #include "tests/support/on_device.h"
+#include "tests/support/opened.h"
 #include "tests/support/shared_work.h"
 #include "tests/support/synthetic_database.h"
 
@@ -91,13 +92,7 @@ class Stress : public CApi {
                           parse_types(types), calibration);
   }
   rooftile_context* open(const Kind& kind) const {
-    const std::string database = (folder_ / kind.database).string();
-    const rooftile_options options = {.struct_size = sizeof options,
-                                      .database_path = database.c_str(),
-                                      .deterministic = kind.deterministic};
-    rooftile_context* context = nullptr;
-    EXPECT_EQ(rooftile_open(&options, &context), ROOFTILE_OK) << rooftile_last_error();
-    return context;
+    return opened(folder_ / kind.database, {.deterministic = kind.deterministic});
   }
 
   /// Returns a problem with thin sizes or sizes around tile edges, and any scalars and leading

@@ -24,6 +24,7 @@
 #include "tests/support/fast_kernel.h"
 #include "tests/support/first_device.h"
 #include "tests/support/forked_threads.h"
+#include "tests/support/opened.h"
 #include "tests/support/product.h"
 #include "tests/support/scratch.h"
 #include "tests/support/synthetic_database.h"
@@ -119,12 +120,8 @@ TEST_F(UntunedLogTest, OnAnUncalibratedDeviceOnlyLargeProblemsAreCounted) {
 }
 
 TEST_F(UntunedLogTest, OptionAndEnvironmentTurnItOff) {
-  const std::string database = file().string();
   const auto call = [&](int off) {
-    const rooftile_options options = {
-        .struct_size = sizeof options, .database_path = database.c_str(), .no_untuned_log = off};
-    rooftile_context* context = nullptr;
-    ASSERT_EQ(rooftile_open(&options, &context), ROOFTILE_OK) << rooftile_last_error();
+    rooftile_context* const context = opened(file(), {.no_untuned_log = off});
     Product product(packed_problem(100, 100, 100));
     const rooftile_sgemm_args args = {.struct_size = sizeof args,
                                       .m = 100,

@@ -7,6 +7,7 @@
 
 #include <string>
 
+#include "tests/support/opened.h"
 #include "tests/support/problem_args.h"
 #include "tests/support/product.h"
 #include "tests/support/scratch.h"
@@ -15,21 +16,15 @@ namespace rooftile {
 
 class CApi : public ::testing::Test {
  protected:
-  void SetUp() override {
-    const std::string database = (folder_ / "none.db").string();
-    rooftile_options options = {.struct_size = sizeof options, .database_path = database.c_str()};
-    ASSERT_EQ(rooftile_open(&options, &context_), ROOFTILE_OK) << rooftile_last_error();
-  }
+  void SetUp() override { reopen({}); }
   void TearDown() override { rooftile_close(context_); }
-  /// Replaces the context by one that no device of this machine belongs to.
-  void open_without_device() {
+  /// Replaces the context by one with these options.
+  void reopen(const rooftile_options& options, const char* database = "none.db") {
     rooftile_close(context_);
-    const std::string database = (folder_ / "none.db").string();
-    rooftile_options options = {.struct_size = sizeof options,
-                                .database_path = database.c_str(),
-                                .device = "no such device"};
-    ASSERT_EQ(rooftile_open(&options, &context_), ROOFTILE_OK) << rooftile_last_error();
+    context_ = opened(folder_ / database, options);
   }
+  /// Replaces the context by one that no device of this machine belongs to.
+  void open_without_device() { reopen({.device = "no such device"}); }
 
   static rooftile_sgemm_args args_of(Product& product) {
     const Problem& p = product.problem;

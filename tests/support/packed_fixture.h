@@ -66,11 +66,7 @@ class PackedTest : public ResidentTest {
     }
     open_database();
   }
-  void open_database() {
-    const rooftile_options options = {
-        .struct_size = sizeof options, .database_path = database_.c_str(), .no_measured_calls = 1};
-    ok(rooftile_open(&options, &context_));
-  }
+  void open_database() { context_ = opened(database_, {.no_measured_calls = 1}); }
 
   /// The arguments of a call on host memory, for a Product.
   struct HostCall {

@@ -12,6 +12,7 @@
 #include "generator/space.h"
 #include "runtime/device/device.h"
 #include "tests/support/first_device.h"
+#include "tests/support/opened.h"
 #include "tests/support/problem_args.h"
 #include "tests/support/product.h"
 #include "tests/support/scratch.h"
@@ -59,12 +60,10 @@ class ResidentTest : public ::testing::Test {
             const Types& types = {}, double kernel_ns = 1e5,
             const Calibration& calibration = fast_host()) {
     rooftile_close(context_);
-    const std::string database = (folder_ / fmt::format("{}.db", ++databases_)).string();
+    const std::filesystem::path database = folder_ / fmt::format("{}.db", ++databases_);
     if (!ranked.empty())
       write_test_database(database, device_, ranked, epilogue, types, calibration, kernel_ns);
-    const rooftile_options options = {.struct_size = sizeof options,
-                                      .database_path = database.c_str()};
-    ok(rooftile_open(&options, &context_));
+    context_ = opened(database);
   }
 
   rooftile_buffer* create(std::size_t bytes) {
@@ -143,9 +142,12 @@ class ResidentTest : public ::testing::Test {
     release_buffers();
   }
   void expect_right(Product& product, const rooftile_resident_operands& operands) {
-    const ProblemArgs problem(product);
+    expect_right(product, operands, ProblemArgs(product).args);
+  }
+  void expect_right(Product& product, const rooftile_resident_operands& operands,
+                    const rooftile_gemm_args& args) {
     rooftile_run* run = nullptr;
-    ok(rooftile_resident_gemm(context_, &problem.args, &operands, &run));
+    ok(rooftile_resident_gemm(context_, &args, &operands, &run));
     if (::testing::Test::HasFatalFailure()) return;
     finish(run);
     download_c(product, operands.c);

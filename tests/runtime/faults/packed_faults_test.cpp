@@ -129,11 +129,7 @@ TEST_F(PackedFaultsTest, ResidentAndHostCallsShareOnePackedOperand) {
   product_.expect_right();
   problem.args.packed = of_host;
   operands.b = {};
-  rooftile_run* run = nullptr;
-  ok(rooftile_resident_gemm(context_, &problem.args, &operands, &run));
-  finish(run);
-  download_c(product_, operands.c);
-  product_.expect_right();
+  expect_right(product_, operands, problem.args);
 }
 
 TEST_F(PackedFaultsTest, WithoutATunedDeviceTheHostReadsTheOriginal) {
@@ -157,11 +153,7 @@ TEST_F(PackedFaultsTest, WithoutATunedDeviceTheHostReadsTheOriginal) {
   EXPECT_EQ(info(problem.args.packed).kernel, short_name(fallback_variant()));
   operands.b = {};
   operands.c = put(product_.c_data(), c_bytes(product_), 0, 4);
-  rooftile_run* run = nullptr;
-  ok(rooftile_resident_gemm(context_, &problem.args, &operands, &run));
-  finish(run);
-  download_c(product_, operands.c);
-  product_.expect_right();
+  expect_right(product_, operands, problem.args);
   // So does a kernel that is certified for a forced call.
   product_.c = product_.c_before;
   call_.args.tier = ROOFTILE_TIER_DEVICE;

@@ -188,11 +188,7 @@ TEST_F(DevicePassTest, APackedOperandIsReadFromItsPackedLayout) {
   operands.b = {};
   rooftile_gemm_args args = fused.args;
   args.packed = packed;
-  rooftile_run* run = nullptr;
-  ok(rooftile_resident_gemm(context_, &args, &operands, &run));
-  finish(run);
-  download_c(product, operands.c);
-  product.expect_right();
+  expect_right(product, operands, args);
   ok(rooftile_packed_release(packed));
 }
 

@@ -46,12 +46,7 @@ class PackedPaths : public PackedTest {
   void expect_right_with(Product& product, const rooftile_resident_operands& operands,
                          const rooftile_gemm_args& args) {
     ok(rooftile_buffer_upload(operands.c.buffer, 0, product.c_before.data(), c_bytes(product)));
-    rooftile_run* run = nullptr;
-    ok(rooftile_resident_gemm(context_, &args, &operands, &run));
-    if (HasFatalFailure()) return;
-    finish(run);
-    download_c(product, operands.c);
-    product.expect_right();
+    expect_right(product, operands, args);
   }
 };
 
@@ -269,10 +264,7 @@ TEST_F(PackedPaths, HighPrecisionIsCheckedWithTheOriginalAndRefusedWithout) {
 TEST_F(PackedPaths, ThePrecisionOfTheContextHoldsForPackedCalls) {
   open_with({{packed_problem(33, 37, 66, kNo, kYes), kPacksB, 1e5, 1e5}});
   rooftile_close(context_);
-  const rooftile_options options = {.struct_size = sizeof options,
-                                    .database_path = database_.c_str(),
-                                    .precision = ROOFTILE_PRECISION_EXACT64};
-  ok(rooftile_open(&options, &context_));
+  context_ = opened(database_, {.precision = ROOFTILE_PRECISION_EXACT64});
   Product product(padded_problem(33, 37, 66, kNo, kYes, 1.0f, 0.5f));
   HostCall call(product);
   call.args.packed = pack(call.args);

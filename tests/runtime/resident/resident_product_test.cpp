@@ -133,11 +133,7 @@ TEST_F(ResidentTest, ResidualMayBeCInPlace) {
   operands.residual = operands.c;
   ProblemArgs problem(product);
   problem.epilogue.ld_residual = p.ldc;
-  rooftile_run* run = nullptr;
-  ok(rooftile_resident_gemm(context_, &problem.args, &operands, &run));
-  finish(run);
-  download_c(product, operands.c);
-  product.expect_right();
+  expect_right(product, operands, problem.args);
 }
 
 TEST_F(ResidentTest, ColumnMajorCallersSwapOperands) {
@@ -156,11 +152,7 @@ TEST_F(ResidentTest, ColumnMajorCallersSwapOperands) {
   std::swap(problem.args.lda, problem.args.ldb);
   std::swap(problem.args.trans_a, problem.args.trans_b);
   problem.epilogue.bias_kind = ROOFTILE_BIAS_ROW;
-  rooftile_run* run = nullptr;
-  ok(rooftile_resident_gemm(context_, &problem.args, &operands, &run));
-  finish(run);
-  download_c(product, operands.c);
-  product.expect_right();
+  expect_right(product, operands, problem.args);
 }
 
 TEST_F(ResidentTest, AlphaZeroNeedsNoAAndB) {
@@ -301,9 +293,7 @@ TEST_F(ResidentTest, ARejectedFallbackIsNotRun) {
         store.put_certificate(device, candidate, kGeneratorVersion, false, "planted");
     }
     rooftile_close(context_);
-    context_ = nullptr;
-    const rooftile_options options = {.struct_size = sizeof options, .database_path = file.c_str()};
-    ok(rooftile_open(&options, &context_));
+    context_ = opened(file);
     Product product(packed_problem(5, 6, 7));
     const ProblemArgs problem(product);
     const rooftile_resident_operands operands = operands_of(product);

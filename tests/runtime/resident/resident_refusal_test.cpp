@@ -206,10 +206,7 @@ TEST_F(ResidentRefusalTest, APrecisionOfTheContextThatNeedsTheHost) {
   rooftile_context* const first = std::exchange(context_, nullptr);
   for (const rooftile_precision precision : {ROOFTILE_PRECISION_HIGH, ROOFTILE_PRECISION_EXACT64}) {
     rooftile_close(std::exchange(context_, nullptr));
-    const std::string database = (folder_ / "none.db").string();
-    const rooftile_options options = {
-        .struct_size = sizeof options, .database_path = database.c_str(), .precision = precision};
-    ok(rooftile_open(&options, &context_));
+    context_ = opened(folder_ / "none.db", {.precision = precision});
     operands_ = operands_of(product_, 2);
     expect_refused(problem_.args, operands_, "the precision is ", ROOFTILE_UNSUPPORTED);
     rooftile_prepared prepared = {.struct_size = sizeof prepared};
@@ -231,10 +228,7 @@ TEST_F(ResidentRefusalTest, APrecisionOfTheContextThatNeedsTheHost) {
 
 TEST_F(ResidentRefusalTest, NoDeviceForBuffers) {
   rooftile_context* const first = std::exchange(context_, nullptr);
-  const std::string database = (folder_ / "none.db").string();
-  const rooftile_options options = {
-      .struct_size = sizeof options, .database_path = database.c_str(), .device = "no such device"};
-  ok(rooftile_open(&options, &context_));
+  context_ = opened(folder_ / "none.db", {.device = "no such device"});
   rooftile_buffer* buffer = nullptr;
   EXPECT_EQ(rooftile_buffer_create(context_, 16, &buffer), ROOFTILE_UNSUPPORTED);
   EXPECT_THAT(rooftile_last_error(), HasSubstr("no such device"));
