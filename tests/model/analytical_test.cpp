@@ -44,24 +44,12 @@ DeviceRates discrete() {
 const Problem kProblem = packed_problem(512, 500, 520);
 
 const Variant kNaive{.family = Family::kNaive, .tile_m = 16, .tile_n = 16};
-const Variant kRegister{.family = Family::kRegister,
-                        .tile_m = 64,
-                        .tile_n = 64,
-                        .reg_m = 8,
-                        .reg_n = 8,
-                        .vector_width_a = 4,
-                        .vector_width_b = 4,
-                        .unroll_k = 4};
-const Variant kTiled{.family = Family::kTiled,
-                     .tile_m = 128,
-                     .tile_n = 128,
-                     .tile_k = 16,
-                     .reg_m = 8,
-                     .reg_n = 8,
-                     .vector_width_a = 4,
-                     .vector_width_b = 4,
-                     .stage = Stage::kShared,
-                     .unroll_k = 4};
+const Variant kRegister = parse_variant(
+    "family=register tile_m=64 tile_n=64 reg_m=8 reg_n=8 vector_width_a=4 "
+    "vector_width_b=4 unroll_k=4");
+const Variant kTiled = parse_variant(
+    "family=tiled tile_m=128 tile_n=128 tile_k=16 reg_m=8 reg_n=8 vector_width_a=4 "
+    "vector_width_b=4 stage=shared unroll_k=4");
 
 double cost(const Variant& v, const DeviceRates& rates, const Problem& p = kProblem) {
   return analytical_ns(p, v, rates);
@@ -75,18 +63,10 @@ TEST(Analytical, OrdersTheFamiliesOfASoftwareDeviceAsMeasured) {
   small_tile.reg_m = small_tile.reg_n = 1;
   Variant texel = kRegister;
   texel.load_path_a = texel.load_path_b = LoadPath::kTexel;
-  const Variant packed{.family = Family::kBroadcast,
-                       .tile_m = 32,
-                       .tile_n = 128,
-                       .reg_m = 32,
-                       .reg_n = 16,
-                       .vector_width_a = 4,
-                       .vector_width_b = 4,
-                       .load_path_a = LoadPath::kTexel,
-                       .load_path_b = LoadPath::kTexel,
-                       .unroll_k = 8,
-                       .packed_a = Packed::kYes,
-                       .packed_b = Packed::kYes};
+  const Variant packed = parse_variant(
+      "family=broadcast tile_m=32 tile_n=128 reg_m=32 reg_n=16 vector_width_a=4 "
+      "vector_width_b=4 load_path_a=texel load_path_b=texel unroll_k=8 packed_a=yes "
+      "packed_b=yes");
   EXPECT_GT(cost(small_tile, software()), cost(kNaive, software()));
   EXPECT_GT(cost(kNaive, software()), cost(kRegister, software()));
   EXPECT_GT(cost(kRegister, software()), cost(texel, software()));
@@ -177,17 +157,9 @@ TEST(Analytical, StoresAndBroadcastsCostWhatIsMeasured) {
   fast_stores.buffer_vector_stores_per_ns = 1;
   EXPECT_NEAR(cost(kRegister, slow_stores) - cost(kRegister, fast_stores),
               512.0 * 500 / 4 * (1 / 0.01 - 1), 1e3);
-  const Variant lanes{.family = Family::kBroadcast,
-                      .tile_m = 16,
-                      .tile_n = 64,
-                      .reg_m = 16,
-                      .reg_n = 8,
-                      .vector_width_a = 4,
-                      .vector_width_b = 4,
-                      .stage = Stage::kSubgroup,
-                      .unroll_k = 8,
-                      .packed_a = Packed::kYes,
-                      .subgroup_size = 8};
+  const Variant lanes = parse_variant(
+      "family=broadcast tile_m=16 tile_n=64 reg_m=16 reg_n=8 vector_width_a=4 "
+      "vector_width_b=4 stage=subgroup unroll_k=8 packed_a=yes subgroup_size=8");
   DeviceRates broadcasts = software();
   broadcasts.broadcasts_per_ns = 0.5;
   const double vectors = 32 * 8 * 8 * (16.0 * 520 / 4);  // workgroups, lanes, of A

@@ -12,13 +12,8 @@ PerformanceCounter bytes(const char* name, double value) {
 }
 
 const Problem kCountedProblem = packed_problem(1000, 1200, 800);
-const Variant kTiledVariant = {.family = Family::kTiled,
-                               .tile_m = 64,
-                               .tile_n = 64,
-                               .tile_k = 16,
-                               .reg_m = 4,
-                               .reg_n = 4,
-                               .stage = Stage::kShared};
+const Variant kTiledVariant =
+    parse_variant("family=tiled tile_m=64 tile_n=64 tile_k=16 reg_m=4 reg_n=4 stage=shared");
 
 DeviceRates gpu() {
   return {.dispatch_ns = 2000,

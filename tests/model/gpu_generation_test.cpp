@@ -68,12 +68,8 @@ TEST(Registers, HoldSumsTheNextTileAndOperands) {
   // 64 sums, 192 x 16 elements over 128 invocations, 16 operands, and 16 for the rest.
   EXPECT_EQ(needed_registers(tiled(16, 8, 8), {}, generation("172")), 64 + 24 + 16 + 16);
   EXPECT_EQ(needed_registers(tiled(16, 8, 8), {}, generation("dg2")), 2 * 64 + 24 + 16 + 16);
-  const Variant lanes{.family = Family::kBroadcast,
-                      .tile_m = 16,
-                      .tile_n = 64,
-                      .reg_m = 16,
-                      .reg_n = 4,
-                      .unroll_k = 8};
+  const Variant lanes =
+      parse_variant("family=broadcast tile_m=16 tile_n=64 reg_m=16 reg_n=4 unroll_k=8");
   EXPECT_EQ(needed_registers(lanes, {}, generation("172")), 64 + 8 * 20 + 16);
   Variant broadcast = lanes;  // Each lane holds a part of A.
   broadcast.stage = Stage::kSubgroup;
@@ -84,18 +80,9 @@ TEST(Registers, HoldSumsTheNextTileAndOperands) {
 }
 
 const Types kHalf{.a = DataType::kF16};
-const Variant kMatrix{.family = Family::kMatrix,
-                      .tile_m = 128,
-                      .tile_n = 64,
-                      .tile_k = 32,
-                      .subgroup_m = 64,
-                      .subgroup_n = 32,
-                      .matrix_m = 16,
-                      .matrix_n = 16,
-                      .matrix_k = 16,
-                      .stage = Stage::kShared,
-                      .unroll_k = 32,
-                      .subgroup_size = 32};
+const Variant kMatrix = parse_variant(
+    "family=matrix tile_m=128 tile_n=64 tile_k=32 subgroup_m=64 subgroup_n=32 "
+    "matrix_m=16 matrix_n=16 matrix_k=16 stage=shared unroll_k=32 subgroup_size=32");
 
 TEST(Registers, HoldFragmentsOfMatrixUnits) {
   const double sums = 64, fetched = 192 * 32 / 2 / 128.0, step = 96 * 16 / 2 / 32.0;
@@ -127,28 +114,14 @@ TEST(Registers, SurelyFitWithAQuarterToSpare) {
   v.tile_m = 256;
   v.tile_n = 128;  // 512 invocations have 128 each.
   EXPECT_FALSE(surely_fits_registers(v, {}, generation("172")));
-  const Variant unit{.family = Family::kMatrix,
-                     .tile_m = 32,
-                     .tile_n = 32,
-                     .tile_k = 16,
-                     .subgroup_m = 16,
-                     .subgroup_n = 16,
-                     .matrix_m = 8,
-                     .matrix_n = 8,
-                     .matrix_k = 16,
-                     .stage = Stage::kShared,
-                     .unroll_k = 16,
-                     .subgroup_size = 8};
+  const Variant unit = parse_variant(
+      "family=matrix tile_m=32 tile_n=32 tile_k=16 subgroup_m=16 subgroup_n=16 "
+      "matrix_m=8 matrix_n=8 matrix_k=16 stage=shared unroll_k=16 subgroup_size=8");
   EXPECT_TRUE(surely_fits_registers(unit, kHalf, generation("dg2")));
   EXPECT_FALSE(surely_fits_registers(unit, kHalf, generation("mtl"))) << "the unit is emulated";
   // 32 sums, eight steps of 4 rows and 8 columns, which may be unpacked ahead.
-  const Variant rows{.family = Family::kVector,
-                     .tile_m = 4,
-                     .tile_n = 64,
-                     .tile_k = 8,
-                     .reg_m = 4,
-                     .reg_n = 8,
-                     .unroll_k = 8};
+  const Variant rows =
+      parse_variant("family=vector tile_m=4 tile_n=64 tile_k=8 reg_m=4 reg_n=8 unroll_k=8");
   const Types four_bits = parse_types("f16xq4b32_f16");
   EXPECT_LT(needed_registers(rows, four_bits, generation("bmg")), 96);
   EXPECT_FALSE(surely_fits_registers(rows, four_bits, generation("bmg")));

@@ -79,13 +79,8 @@ RC_GTEST_PROP(Traffic, PartialSumsOfSplitKAreWrittenAndRead, ()) {
 TEST(Traffic, PackingReadsOperandsAndWritesPaddedPanels) {
   const DeviceRates rates = {.dispatch_ns = 100, .levels = {{.name = "memory", .gbps = 10}}};
   const Problem p = packed_problem(100, 30, 50);
-  Variant v{.family = Family::kBroadcast,
-            .tile_m = 16,
-            .tile_n = 32,
-            .reg_m = 16,
-            .reg_n = 4,
-            .unroll_k = 8,
-            .packed_a = Packed::kYes};
+  Variant v = parse_variant(
+      "family=broadcast tile_m=16 tile_n=32 reg_m=16 reg_n=4 unroll_k=8 packed_a=yes");
   const double a = (100 * 50 + 112 * 56) * 4;
   EXPECT_DOUBLE_EQ(packing(p, v, rates).bytes, a);
   EXPECT_DOUBLE_EQ(packing(p, v, rates).ns, 100 + a / 10);
