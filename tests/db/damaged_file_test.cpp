@@ -36,12 +36,22 @@ class DamagedFileTest : public StoreTest {
     EXPECT_EQ(again.note(), "");
     EXPECT_THAT(again.devices(), SizeIs(1));
     EXPECT_THAT(again.check(), IsEmpty());
-
+    expect_kept(bytes);
+  }
+  /// One file that was set aside has these bytes.
+  void expect_kept(const std::string& bytes) const {
     std::vector<std::string> kept;
     for (const auto& [name, content] : contents(folder_.path()))
       if (name.starts_with("rooftile.db.damaged-") && content == hash_hex(bytes))
         kept.push_back(name);
     EXPECT_THAT(kept, SizeIs(1));
+  }
+  void fill_big() {
+    Store store(file());
+    Store::Transaction transaction(store);
+    for (int i = 0; i < 1000; ++i)
+      store.candidate_id(example_candidate("hash" + std::to_string(i)));
+    transaction.commit();
   }
 };
 
@@ -125,21 +135,11 @@ TEST_F(DamagedFileTest, FileWithAValueThatBreaksARuleIsSetAside) {
     EXPECT_THAT(store.devices(), IsEmpty());
     EXPECT_THAT(store.check(), IsEmpty());
   }
-  std::vector<std::string> kept;
-  for (const auto& [name, content] : contents(folder_.path()))
-    if (name.starts_with("rooftile.db.damaged-") && content == hash_hex(bytes))
-      kept.push_back(name);
-  EXPECT_THAT(kept, SizeIs(1));
+  expect_kept(bytes);
 }
 
 TEST_F(DamagedFileTest, DamageInABigFileIsFoundByTheFullCheck) {
-  {
-    Store store(file());
-    Store::Transaction transaction(store);
-    for (int i = 0; i < 1000; ++i)
-      store.candidate_id(example_candidate("hash" + std::to_string(i)));
-    transaction.commit();
-  }
+  fill_big();
   std::string bytes = bytes_of_file(file());
   ASSERT_GT(bytes.size(), 512u << 10);
   std::fill(bytes.end() - 2 * 4096, bytes.end() - 4096, '\x5a');
@@ -149,13 +149,7 @@ TEST_F(DamagedFileTest, DamageInABigFileIsFoundByTheFullCheck) {
 }
 
 TEST_F(DamagedFileTest, DamageFoundLaterNamesTheRemedy) {
-  {
-    Store store(file());
-    Store::Transaction transaction(store);
-    for (int i = 0; i < 1000; ++i)
-      store.candidate_id(example_candidate("hash" + std::to_string(i)));
-    transaction.commit();
-  }
+  fill_big();
   const std::string root = [&] {
     SQLite::Database database(file().string());
     return database.execAndGet("SELECT rootpage FROM sqlite_schema WHERE name = 'candidates'")

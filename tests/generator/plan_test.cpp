@@ -70,13 +70,19 @@ Variant any_variant() {
                            changed(register_point(), "family=batched_small tile_batch=3"));
 }
 
-RC_GTEST_PROP(Plan, StoresEveryElementOfCOnceAndNoOthers, ()) {
+struct AnyPlan {
   const Problem p = any_problem();
   const Placement at = any_placement(p);
   const Variant v = any_variant();
   DeviceLimits limits = lavapipe_limits();
-  limits.max_workgroup_count = {*rc::gen::inRange(1u, 6u), *rc::gen::inRange(1u, 6u),
-                                *rc::gen::inRange(3u, 6u)};
+  AnyPlan() {
+    limits.max_workgroup_count = {*rc::gen::inRange(1u, 6u), *rc::gen::inRange(1u, 6u),
+                                  *rc::gen::inRange(3u, 6u)};
+  }
+};
+
+RC_GTEST_PROP(Plan, StoresEveryElementOfCOnceAndNoOthers, ()) {
+  const auto [p, at, v, limits] = AnyPlan();
   const double max_flops = *rc::gen::element(kUnbounded, 0.0, 1e3, 1e5);
   RC_PRE(reason(v, limits, p, at) == "");
 
@@ -99,12 +105,7 @@ RC_GTEST_PROP(Plan, StoresEveryElementOfCOnceAndNoOthers, ()) {
 }
 
 RC_GTEST_PROP(Plan, KeepsEveryStepBelowTheLimits, ()) {
-  const Problem p = any_problem();
-  const Placement at = any_placement(p);
-  const Variant v = any_variant();
-  DeviceLimits limits = lavapipe_limits();
-  limits.max_workgroup_count = {*rc::gen::inRange(1u, 6u), *rc::gen::inRange(1u, 6u),
-                                *rc::gen::inRange(3u, 6u)};
+  const auto [p, at, v, limits] = AnyPlan();
   const double max_flops = *rc::gen::element(kUnbounded, 1e3, 1e5);
   RC_PRE(reason(v, limits, p, at) == "");
 

@@ -146,12 +146,7 @@ TEST_F(CApi, EveryTransposeLayoutAndHostTierIsRight) {
         product.expect_right();
         // The same memory holds the transposed product in column-major order.
         Product swapped(product.problem);
-        args = args_of(swapped);
-        std::swap(args.trans_a, args.trans_b);
-        std::swap(args.m, args.n);
-        std::swap(args.a, args.b);
-        std::swap(args.lda, args.ldb);
-        args.layout = ROOFTILE_COLUMN_MAJOR;
+        args = column_major(args_of(swapped));
         args.tier = tier;
         ASSERT_EQ(rooftile_sgemm(context_, &args), ROOFTILE_OK) << rooftile_last_error();
         swapped.expect_right();

@@ -103,17 +103,10 @@ class RepeatedCall : public CApi {
 TEST_F(RepeatedCall, IsRightInEveryLayoutOnOtherOperands) {
   for (Transpose trans_a : {Transpose::kNo, Transpose::kYes})
     for (Transpose trans_b : {Transpose::kNo, Transpose::kYes})
-      for (const bool column_major : {false, true}) {
+      for (const bool swapped : {false, true}) {
         const Problem p = padded_problem(17, 9, 23, trans_a, trans_b, -1.5f);
         const auto args = [&](Product& product) {
-          rooftile_sgemm_args of = args_of(product);
-          if (!column_major) return of;
-          std::swap(of.trans_a, of.trans_b);
-          std::swap(of.m, of.n);
-          std::swap(of.a, of.b);
-          std::swap(of.lda, of.ldb);
-          of.layout = ROOFTILE_COLUMN_MAJOR;
-          return of;
+          return swapped ? column_major(args_of(product)) : args_of(product);
         };
         Product first(p), second(p);
         std::ranges::reverse(second.a);

@@ -75,6 +75,12 @@ class CApi : public ::testing::Test {
     EXPECT_THAT(rooftile_last_error(), ::testing::HasSubstr(message));
     EXPECT_TRUE(product.c_is_untouched());
   }
+  void expect_refused(const Product& product, const rooftile_gemm_args& args,
+                      const std::string& message) {
+    EXPECT_EQ(rooftile_gemm(context_, &args), ROOFTILE_INVALID_ARGUMENT);
+    EXPECT_THAT(rooftile_last_error(), ::testing::HasSubstr(message));
+    EXPECT_TRUE(product.c_is_untouched());
+  }
 
   ScratchFolder folder_;
   rooftile_context* context_ = nullptr;

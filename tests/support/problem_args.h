@@ -3,6 +3,8 @@
 
 #include <rooftile/rooftile.h>
 
+#include <utility>
+
 #include "core/quantized.h"
 
 namespace rooftile {
@@ -30,6 +32,26 @@ inline rooftile_gemm_args problem_args(const Problem& p) {
           .stride_a = p.stride_a,
           .stride_b = p.stride_b,
           .stride_c = p.stride_c};
+}
+
+/// The same product in column-major order: C^T = op(B)^T op(A)^T has the same memory with A and B,
+/// and m and n, exchanged.
+inline rooftile_gemm_args column_major(rooftile_gemm_args args) {
+  args.layout = ROOFTILE_COLUMN_MAJOR;
+  std::swap(args.trans_a, args.trans_b);
+  std::swap(args.m, args.n);
+  std::swap(args.a, args.b);
+  std::swap(args.lda, args.ldb);
+  std::swap(args.stride_a, args.stride_b);
+  return args;
+}
+inline rooftile_sgemm_args column_major(rooftile_sgemm_args args) {
+  args.layout = ROOFTILE_COLUMN_MAJOR;
+  std::swap(args.trans_a, args.trans_b);
+  std::swap(args.m, args.n);
+  std::swap(args.a, args.b);
+  std::swap(args.lda, args.ldb);
+  return args;
 }
 
 inline rooftile_epilogue epilogue_args(const Epilogue& e) {

@@ -153,6 +153,18 @@ class ResidentTest : public ::testing::Test {
     download_c(product, operands.c);
     product.expect_right();
   }
+  /// Closes the context while it computes the Product, and checks the result afterwards.
+  void expect_right_after_the_context(Product& product) {
+    const rooftile_resident_operands operands = operands_of(product);
+    const ProblemArgs problem(product);
+    rooftile_run* run = nullptr;
+    ok(rooftile_resident_gemm(context_, &problem.args, &operands, &run));
+    rooftile_close(context_);
+    context_ = nullptr;
+    finish(run);
+    download_c(product, operands.c);
+    product.expect_right();
+  }
   void release_buffers() {
     for (rooftile_buffer* buffer : buffers_) ok(rooftile_buffer_release(buffer));
     buffers_.clear();

@@ -409,15 +409,7 @@ TEST_F(OnDemandResident, DataMayOutliveTheContextThatCertifies) {
   Problem p = padded_problem(33, 17, 65, Transpose::kNo, Transpose::kYes);
   p.epilogue = parse_epilogue("gelu_erf");
   Product product(p);
-  const rooftile_resident_operands operands = operands_of(product);
-  const ProblemArgs problem(product);
-  rooftile_run* run = nullptr;
-  ok(rooftile_resident_gemm(context_, &problem.args, &operands, &run));
-  rooftile_close(context_);
-  context_ = nullptr;
-  finish(run);
-  download_c(product, operands.c);
-  product.expect_right();
+  expect_right_after_the_context(product);
 }
 
 }  // namespace

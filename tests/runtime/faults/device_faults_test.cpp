@@ -39,17 +39,25 @@ class FaultsOfGpu : public Faults {
     device_.kind = DeviceKind::kDiscrete;
     plant({fast_kernel(device_), fallback_variant()});
   }
+  /// Two calls at once, of which the first is held while it waits for the device.
+  std::vector<std::jthread> two_calls(Context& context) const {
+    const auto call = [this, &context] {
+      expect(multiply(context), Tier::kDevice, Reason::kPredicted);
+    };
+    FaultyDriver::hold_next(DriverCall::kWait);
+    std::vector<std::jthread> calls;
+    calls.emplace_back(call);
+    FaultyDriver::await_held();
+    calls.emplace_back(call);
+    return calls;
+  }
 };
 
 TEST_F(FaultsOfGpu, OperandsAreCopiedWhileTheDeviceComputesAnotherCall) {
   const auto context = open();
   multiply(*context);
   const std::uint64_t of_one = context->device_state().most_staging_bytes;
-  FaultyDriver::hold_next(DriverCall::kWait);
-  const auto call = [&] { expect(multiply(*context), Tier::kDevice, Reason::kPredicted); };
-  std::jthread first(call);
-  FaultyDriver::await_held();
-  std::jthread second(call);
+  const auto calls = two_calls(*context);
   EXPECT_TRUE(await("the second call's operands are copied",
                     [&] { return context->device_state().most_staging_bytes == 2 * of_one; }));
   FaultyDriver::release();
@@ -59,12 +67,8 @@ TEST_F(FaultsOfGpu, ACallThatFindsNoMemoryWaitsForTheCallsThatHoldIt) {
   const auto context = open();
   multiply(*context);
   FaultyDriver::limit_memory(FaultyDriver::memory_in_use());
-  FaultyDriver::hold_next(DriverCall::kWait);
   const int refused = FaultyDriver::allocations_refused();
-  const auto call = [&] { expect(multiply(*context), Tier::kDevice, Reason::kPredicted); };
-  std::jthread first(call);
-  FaultyDriver::await_held();
-  std::jthread second(call);
+  const auto calls = two_calls(*context);
   EXPECT_TRUE(await("the second call gets no memory",
                     [&] { return FaultyDriver::allocations_refused() > refused; }));
   FaultyDriver::release();
@@ -75,11 +79,7 @@ TEST_F(FaultsOfGpu, AForkedChildEndsWhileAThreadOfItsParentWaitsForRoom) {
   plant({fast_kernel(device_), fallback_variant()});
   std::unique_ptr<Context> context = open();
   multiply(*context);
-  FaultyDriver::hold_next(DriverCall::kWait);
-  const auto call = [&] { expect(multiply(*context), Tier::kDevice, Reason::kPredicted); };
-  std::jthread first(call);
-  FaultyDriver::await_held();
-  std::jthread second(call);
+  const auto calls = two_calls(*context);
   EXPECT_TRUE(await_all_asleep());
   const pid_t child = ::fork();
   ASSERT_GE(child, 0);

@@ -33,11 +33,7 @@ TEST_F(Faults, AfterAFailedKernelTheNextOneAnswers) {
   const Shader first = emit_gemm(fast_kernel(device_), signature_of(problem_));
   std::vector<std::uint32_t> words = compile(first);
   words.resize(words.size() / 2);
-  std::filesystem::create_directories(cache_ / "spirv");
-  std::ofstream(cache_ / "spirv" / (first.hash + ".spv"), std::ios::binary)
-      << hash_hex(words)
-      << std::string_view(reinterpret_cast<const char*>(words.data()),
-                          words.size() * sizeof(std::uint32_t));
+  store_spirv(cache_, first, words);
   const auto context = open();
   expect_one_line(said_by([&] {
                     for (int call = 0; call < 3; ++call)

@@ -385,13 +385,7 @@ TEST_F(PackedTest, ColumnMajorCallsNameTheirOwnOperands) {
   // A of the row-major GEMM is B of the column-major one.
   Product product(padded_problem(33, 37, 66, kNo, kYes));
   HostCall row(product);
-  rooftile_gemm_args args = row.args;
-  args.layout = ROOFTILE_COLUMN_MAJOR;
-  std::swap(args.m, args.n);
-  std::swap(args.a, args.b);
-  std::swap(args.lda, args.ldb);
-  std::swap(args.stride_a, args.stride_b);
-  std::swap(args.trans_a, args.trans_b);
+  rooftile_gemm_args args = column_major(row.args);
   args.packed = pack(args, ROOFTILE_OPERAND_B);
   args.b = nullptr;
   args.ldb = 0;

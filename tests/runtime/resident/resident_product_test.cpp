@@ -7,6 +7,7 @@
 #include "core/hash.h"
 #include "generator/compile.h"
 #include "tests/support/await.h"
+#include "tests/support/changed_shader.h"
 #include "tests/support/fast_kernel.h"
 #include "tests/support/resident_fixture.h"
 
@@ -237,21 +238,10 @@ TEST_F(ResidentTest, WithoutADatabaseTheFallbackIsCheckedAndUsed) {
   }
 }
 
-/// Stores another shader's SPIR-V in the cache under the name of this one.
-void write_test_spirv(const std::filesystem::path& cache, const Shader& shader,
-                      const Shader& other) {
-  const std::vector<std::uint32_t> words = compile(other);
-  std::filesystem::create_directories(cache / "spirv");
-  std::ofstream(cache / "spirv" / (shader.hash + ".spv"), std::ios::binary)
-      << hash_hex(words)
-      << std::string_view(reinterpret_cast<const char*>(words.data()),
-                          words.size() * sizeof(std::uint32_t));
-}
-
 TEST_F(ResidentTest, AFallbackThatComputesWronglyIsRefused) {
   const Signature plain, transposed = {.trans_a = Transpose::kYes};
-  write_test_spirv(folder_ / "cache", emit_gemm(fallback_variant(), plain),
-                   emit_gemm(fallback_variant(), transposed));
+  store_spirv(folder_ / "cache", emit_gemm(fallback_variant(), plain),
+              compile(emit_gemm(fallback_variant(), transposed)));
   // Other contexts certify another kernel.
   const ScopedEnvironment deterministic("ROOFTILE_DETERMINISTIC", "1");
   open({});
@@ -269,8 +259,8 @@ TEST_F(ResidentTest, AFallbackThatComputesWronglyIsRefused) {
 }
 
 TEST_F(ResidentTest, WhereTheFallbackIsWrongTheCallWaitsForACertifiedKernel) {
-  write_test_spirv(folder_ / "cache", emit_gemm(fallback_variant(), {}),
-                   emit_gemm(fallback_variant(), {.trans_a = Transpose::kYes}));
+  store_spirv(folder_ / "cache", emit_gemm(fallback_variant(), {}),
+              compile(emit_gemm(fallback_variant(), {.trans_a = Transpose::kYes})));
   open({});
   Product product(packed_problem(5, 6, 7));
   const rooftile_resident_operands operands = operands_of(product);
@@ -309,7 +299,7 @@ TEST_F(ResidentTest, ARejectedFallbackIsNotRun) {
 TEST_F(ResidentTest, AKernelThatCannotBeBuiltIsSkipped) {
   open({parse_variant(kSplit), fallback_variant()});
   const Shader first = emit_gemm(parse_variant(kSplit), {});
-  write_test_spirv(folder_ / "cache", first, emit_gemm(fallback_variant(), {}));
+  store_spirv(folder_ / "cache", first, compile(emit_gemm(fallback_variant(), {})));
   std::filesystem::resize_file(folder_ / "cache" / "spirv" / (first.hash + ".spv"), 40);
   // A truncated file whose checksum is wrong is compiled again. One with a valid checksum is
   // refused.
@@ -345,15 +335,7 @@ TEST_F(ResidentTest, OperandsMayBeReleasedWhileTheWorkIsPending) {
 TEST_F(ResidentTest, HandlesMayOutliveTheContext) {
   open({fallback_variant()});
   Product product(packed_problem(130, 140, 150));
-  const rooftile_resident_operands operands = operands_of(product);
-  const ProblemArgs problem(product);
-  rooftile_run* run = nullptr;
-  ok(rooftile_resident_gemm(context_, &problem.args, &operands, &run));
-  rooftile_close(context_);
-  context_ = nullptr;
-  finish(run);
-  download_c(product, operands.c);
-  product.expect_right();
+  expect_right_after_the_context(product);
 }
 
 TEST_F(ResidentTest, RunsCanBePolledAndWaitedForByAnyThread) {
