@@ -1,4 +1,5 @@
 """Fixtures of all files: the program in an isolated home folder, and the required form of its error messages."""
+import contextlib
 import os
 import pathlib
 import re
@@ -36,6 +37,21 @@ def new_database(path):
     for file in ("tables.sql", "views.sql"):
         connection.executescript((SOURCE / "db/schema" / file).read_text())
     return connection
+
+
+def change(database, script):
+    """Executes statements with Python's own SQLite."""
+    with contextlib.closing(sqlite3.connect(database)) as connection:
+        connection.executescript(script)
+        connection.commit()
+
+
+def value(database, statement):
+    """Executes a statement and returns the one value of its one row."""
+    with contextlib.closing(sqlite3.connect(database)) as connection:
+        [row] = connection.execute(statement).fetchall()
+        connection.commit()
+        return row[0]
 
 
 class Rooftile:

@@ -9,7 +9,7 @@ import tempfile
 
 import numpy as np
 import pytest
-from conftest import Rooftile, new_database
+from conftest import Rooftile, change, new_database, value
 
 # Runs a command as the user nobody, because root may write everywhere.
 NOBODY = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]
@@ -81,14 +81,7 @@ def test_full_disk(rooftile):
 
 
 def sql(rooftile, statement, database=None):
-    """Returns one value, read with Python's own SQLite."""
-    connection = sqlite3.connect(database or rooftile.database)
-    try:
-        [row] = connection.execute(statement).fetchall()
-        connection.commit()
-        return row[0]
-    finally:
-        connection.close()
+    return value(database or rooftile.database, statement)
 
 
 @pytest.fixture
@@ -170,12 +163,8 @@ def test_stats_list_each_device(machine):
 
 
 def test_vacuum_returns_free_pages(machine):
-    connection = sqlite3.connect(machine.database)
-    connection.execute("UPDATE samples SET detail = hex(randomblob(200000)) WHERE id = 1")
-    connection.commit()
-    connection.execute("UPDATE samples SET detail = '' WHERE id = 1")
-    connection.commit()
-    connection.close()
+    for detail in ("hex(randomblob(200000))", "''"):
+        change(machine.database, f"UPDATE samples SET detail = {detail} WHERE id = 1")
     before = machine.database.stat().st_size
     machine.run("db", "vacuum")
     assert machine.database.stat().st_size < before - 300000
@@ -203,10 +192,7 @@ def test_a_newer_file_is_not_imported(machine):
 
 
 def test_check_finds_what_is_wrong(machine):
-    connection = sqlite3.connect(machine.database)
-    connection.execute("DELETE FROM problems")
-    connection.commit()
-    connection.close()
+    change(machine.database, "DELETE FROM problems")
     machine.refuses("db", "check", says="3 rows of samples referring to no row of problems")
 
 

@@ -3,32 +3,16 @@ import json
 import os
 import re
 import signal
-import sqlite3
 import subprocess
 
 import pytest
 
-from conftest import Rooftile
+from conftest import Rooftile, change, value
 
 # The exporter has tuned this size with every pair of transposes, and has not tuned 33 x 35 x 37.
 TUNED = [["--m", 64, "--n", 64, "--k", 64, *transposes] for transposes in ([], ["--trans-a"], ["--trans-b"],
                                                                            ["--trans-a", "--trans-b"])]
 UNTUNED = [["--m", 33, "--n", 35, "--k", 37], ["--m", 500, "--n", 20, "--k", 96], ["--m", 1, "--n", 300, "--k", 200, "--trans-b"]]
-
-
-def change(database, script):
-    connection = sqlite3.connect(database)
-    connection.executescript(script)
-    connection.commit()
-    connection.close()
-
-
-def value(database, sql):
-    connection = sqlite3.connect(database)
-    try:
-        return connection.execute(sql).fetchone()[0]
-    finally:
-        connection.close()
 
 
 @pytest.fixture(scope="module")

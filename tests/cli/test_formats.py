@@ -2,11 +2,10 @@
 import csv
 import json
 import re
-import sqlite3
 
 import jsonschema
 import pytest
-from conftest import Rooftile
+from conftest import Rooftile, change
 from test_database import machine, sql  # noqa: F401  (a fixture)
 
 # The fields of T4 1.0.0 as Kernel Tuner publishes and writes them, in our own words; stricter where readers of T4 are.
@@ -45,11 +44,8 @@ def other(tmp_path_factory):
 @pytest.fixture(autouse=True)
 def capable(machine):
     """Devices that can run the kernel of the samples."""
-    connection = sqlite3.connect(machine.database)
-    connection.execute("UPDATE devices SET limits = ?",
-                       [json.dumps({"max_workgroup_invocations": 1024, "max_workgroup_size": [1024, 1024, 64]})])
-    connection.commit()
-    connection.close()
+    limits = json.dumps({"max_workgroup_invocations": 1024, "max_workgroup_size": [1024, 1024, 64]})
+    change(machine.database, f"UPDATE devices SET limits = '{limits}'")
 
 
 def t4_of(rooftile, name="out.json", *arguments):

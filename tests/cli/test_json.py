@@ -4,7 +4,7 @@ import json
 
 import pytest
 import terminal
-from conftest import PROGRAM
+from conftest import PROGRAM, change
 from test_database import machine  # noqa: F401  (a fixture)
 
 
@@ -35,11 +35,7 @@ def test_stats_and_check(machine):
 
 
 def test_black_list(machine):
-    import sqlite3
-    connection = sqlite3.connect(machine.database)
-    connection.execute("INSERT INTO black_list (device_id, candidate_id, reason) VALUES (1, 1, 'it \"hung\"')")
-    connection.commit()
-    connection.close()
+    change(machine.database, "INSERT INTO black_list (device_id, candidate_id, reason) VALUES (1, 1, 'it \"hung\"')")
     devices = document(machine, "db", "black-list")["devices"]
     assert [len(device["black_listed"]) for device in devices] == [1, 0]
     entry = devices[0]["black_listed"][0]

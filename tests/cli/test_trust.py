@@ -7,14 +7,13 @@ import os
 import pathlib
 import re
 import shutil
-import sqlite3
 import stat
 import subprocess
 import tempfile
 
 import numpy as np
 import pytest
-from conftest import PROGRAM, new_database
+from conftest import PROGRAM, change, new_database
 from test_database import NOBODY, machine, sql  # noqa: F401  (a fixture)
 
 as_root = pytest.mark.skipif(os.geteuid() != 0, reason="needs another user's rights")
@@ -137,21 +136,15 @@ def test_a_comparison_refuses_what_an_import_refuses(machine):
 def test_names_of_a_foreign_file_write_no_control_characters(machine, form):
     foreign = machine.folder / "foreign.db"
     shutil.copy(machine.database, foreign)
-    connection = sqlite3.connect(foreign)
-    connection.execute("UPDATE devices SET name = 'GPU' || char(27) || ']0;owned' || char(7), driver_info = 'x' || char(155) || '2J'")
-    connection.executescript("""
+    change(foreign, """
+        UPDATE devices SET name = 'GPU' || char(27) || ']0;owned' || char(7), driver_info = 'x' || char(155) || '2J';
         INSERT INTO calibrations (id, device_id, key) VALUES (1, 1, 'k');
         INSERT INTO calibration_figures (calibration_id, position, name, unit, value, mad, measurements)
         VALUES (1, 0, 'device.' || char(27) || '[31m', 'u' || char(10), 5e-324, 0, 1), (1, 1, 'host.gemm.1x1x1', 'gflops', 5e-324, 0, 1);""")
-    connection.commit()
-    connection.close()
-    connection = sqlite3.connect(machine.database)
-    connection.executescript("""
+    change(machine.database, """
         INSERT INTO calibrations (id, device_id, key) VALUES (1, 1, 'k');
         INSERT INTO calibration_figures (calibration_id, position, name, unit, value, mad, measurements)
         VALUES (1, 0, 'host.gemm.1x1x1', 'gflops', 2, 0, 1);""")
-    connection.commit()
-    connection.close()
     text = machine.run("report", "--compare", foreign, *form).stdout
     assert "GPU?]0;owned?" in text and "x?2J" in text and "device.?[31m" in text
     assert all(c.isprintable() or c == "\n" for c in text) and "\\u00" not in text

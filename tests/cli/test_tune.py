@@ -6,7 +6,6 @@ import os
 import pathlib
 import pty
 import re
-import sqlite3
 import struct
 import subprocess
 import termios
@@ -14,7 +13,7 @@ import termios
 import numpy as np
 import pytest
 
-from conftest import PROGRAM
+from conftest import PROGRAM, change
 from tuned_device import OTHER_SIZES, SHORT, SIZES, SOME, count
 
 
@@ -144,10 +143,7 @@ def test_a_finished_problem_is_not_tuned_again(tuned):
 
 def test_lists_made_stale_by_new_templates_are_refreshed(tuned):
     assert "nothing to refresh" in tuned.run("tune", "--refresh", "--budget", "20s").stdout
-    connection = sqlite3.connect(tuned.database)
-    connection.execute("UPDATE candidates SET hash = 'old' || hash")  # simulates kernels from older templates
-    connection.commit()
-    connection.close()
+    change(tuned.database, "UPDATE candidates SET hash = 'old' || hash")  # simulates kernels from older templates
     np.save(tuned.folder / "a.npy", np.ones((96, 112), dtype=np.float32))
     np.save(tuned.folder / "b.npy", np.ones((112, 80), dtype=np.float32))
     on_device = ["gemm", "a.npy", "b.npy", "-o", "c.npy", "--tier", "device", "--verify"]

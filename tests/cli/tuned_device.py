@@ -3,18 +3,16 @@
 As a program it makes the folder that it is given. ctest runs it once for all tests that need it, because calibration and
 tuning take some forty seconds; a test that runs without ctest makes a folder of its own (conftest.py).
 """
-import contextlib
 import os
 import pathlib
 import shutil
-import sqlite3
 import subprocess
 import sys
 import time
 
 import pytest
 
-from conftest import Rooftile
+from conftest import Rooftile, change
 
 SIZES = ["--m", 96, "--n", 80, "--k", 112]
 SOME = ["--candidates", 20]  # The search of these ends before its budget does.
@@ -26,9 +24,8 @@ SHORT = (0, 1)
 def plant_calibration(rooftile):
     """Writes a made-up calibration of the device, with which the next one is compared."""
     subprocess.run([os.environ["ROOFTILE_WRITE_DATABASE"], rooftile.database, "fast"], check=True)
-    with contextlib.closing(sqlite3.connect(rooftile.database)) as database, database:
-        for table in ("winners", "certificates", "problems", "candidates"):
-            database.execute(f"DELETE FROM {table}")
+    for table in ("winners", "certificates", "problems", "candidates"):
+        change(rooftile.database, f"DELETE FROM {table}")
 
 
 def tune(folder):

@@ -8,7 +8,7 @@ import jsonschema
 import pytest
 import schemas
 
-from conftest import NASTY
+from conftest import NASTY, cli
 
 SCHEMA = schemas.load("report")
 
@@ -48,8 +48,7 @@ def test_json_is_as_documented(rooftile):
 
 def test_a_grouped_problem_is_as_documented(rooftile):
     rooftile.simulate("--problems", 1)
-    with contextlib.closing(sqlite3.connect(rooftile.database)) as database, database:
-        database.execute("UPDATE problems SET groups = 4, experts = 5, largest = 30")
+    cli.change(rooftile.database, "UPDATE problems SET groups = 4, experts = 5, largest = 30")
     [problem] = validate(rooftile.run("report", "--json").stdout, "report")["devices"][0]["problems"]
     assert (problem["groups"], problem["experts"], problem["largest"]) == (4, 5, 30)
     rooftile.run("report", "--html", "report.html")
@@ -256,10 +255,7 @@ def test_device_of_which_little_is_known(rooftile, options, says):
 ])
 def test_kernels_that_no_longer_exist(rooftile, change, says):
     rooftile.simulate("--problems", 2)
-    connection = sqlite3.connect(rooftile.database)
-    connection.execute(change)
-    connection.commit()
-    connection.close()
+    cli.change(rooftile.database, change)
     text = rooftile.run("report").stdout
     assert re.search(says, text) and "rooftile tune --refresh" in text, text
     report = validate(rooftile.run("report", "--json").stdout, "report")
