@@ -6,8 +6,7 @@
 
 #include "core/quantized.h"
 #include "tests/precision/calls.h"
-#include "tests/support/problem_args.h"
-#include "tests/support/product.h"
+#include "tests/support/host_call.h"
 
 namespace rooftile {
 namespace {
@@ -146,41 +145,6 @@ void vary(Product& x, Random& random) {
 void refused(Tally& tally) {
   if (tally.refused++ == 0) tally.why = rooftile_last_error();
 }
-
-/// The structures of a call on host memory. They point to each other: do not move them.
-struct HostCall {
-  rooftile_gemm_args args;
-  rooftile_epilogue epilogue;
-  rooftile_quantization quantization;
-
-  explicit HostCall(Product& x) : args(problem_args(x.problem)) {
-    const Problem& p = x.problem;
-    args.a = x.stored_a_elements.data();
-    args.b = x.stored_b_elements.data();
-    args.c = x.c_data();
-    if (any(p.epilogue)) {
-      epilogue = epilogue_args(p.epilogue);
-      if (p.epilogue.row_scale) epilogue.row_scale = x.row_scale.data();
-      if (p.epilogue.column_scale) epilogue.column_scale = x.column_scale.data();
-      if (p.epilogue.bias != Bias::kNone) epilogue.bias = x.bias.data();
-      if (p.epilogue.residual) {
-        epilogue.residual = x.residual.data();
-        epilogue.ld_residual = x.ld_residual();
-        epilogue.stride_residual = x.stride_residual();
-      }
-      args.epilogue = &epilogue;
-    }
-    if (rooftile::quantized(p.types)) {
-      quantization = quantization_args(p);
-      quantization.scales = x.quantization.scales.data();
-      if (p.types.b.zero_point != ZeroPoint::kMiddle)
-        quantization.zero_points = x.quantization.zero_points.data();
-      args.quantization = &quantization;
-    }
-  }
-  HostCall(const HostCall&) = delete;
-  HostCall& operator=(const HostCall&) = delete;
-};
 
 void call_gemm(const Context& context, const Problem& p, Random& random, Tally& tally) {
   ++tally.calls;

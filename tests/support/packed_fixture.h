@@ -68,50 +68,21 @@ class PackedTest : public ResidentTest {
   }
   void open_database() { context_ = opened(database_, {.no_measured_calls = 1}); }
 
-  /// The arguments of a call on host memory, for a Product.
-  struct HostCall {
-    rooftile_gemm_args args;
-    rooftile_epilogue epilogue;
-    rooftile_quantization quantization;
-
-    explicit HostCall(Product& product) {
-      const Problem& p = product.problem;
-      args = problem_args(p);
-      const bool floats = p.types.a == DataType::kF32;
-      args.a =
-          floats ? static_cast<const void*>(product.a.data()) : product.stored_a_elements.data();
-      args.b = floats && !rooftile::quantized(p.types) ? static_cast<const void*>(product.b.data())
-                                                       : product.stored_b_elements.data();
-      args.c = product.c_data();
-      epilogue = epilogue_args(p.epilogue);
-      epilogue.row_scale = p.epilogue.row_scale ? product.row_scale.data() : nullptr;
-      epilogue.column_scale = p.epilogue.column_scale ? product.column_scale.data() : nullptr;
-      epilogue.bias = p.epilogue.bias != Bias::kNone ? product.bias.data() : nullptr;
-      epilogue.residual = p.epilogue.residual ? product.residual.data() : nullptr;
-      epilogue.ld_residual = product.ld_residual();
-      epilogue.stride_residual = product.stride_residual();
-      if (any(p.epilogue)) args.epilogue = &epilogue;
-      if (!rooftile::quantized(p.types)) return;
-      quantization = quantization_args(p);
-      quantization.scales = product.quantization.scales.data();
-      quantization.zero_points = product.quantization.zero_points.data();
-      args.quantization = &quantization;
-    }
-    HostCall(const HostCall&) = delete;
-    HostCall& operator=(const HostCall&) = delete;
-  };
-
   rooftile_packed* keep(rooftile_packed* packed) {
     packed_.push_back(packed);
     return packed;
   }
+  static rooftile_pack_args pack_args(const rooftile_gemm_args& call, rooftile_operand operand,
+                                      const std::vector<std::int64_t>& sizes) {
+    return {.struct_size = sizeof(rooftile_pack_args),
+            .operand = operand,
+            .call = &call,
+            .sizes = sizes.data(),
+            .size_count = sizes.size()};
+  }
   rooftile_status try_pack(const rooftile_gemm_args& call, rooftile_operand operand,
                            const std::vector<std::int64_t>& sizes, rooftile_packed** packed) {
-    const rooftile_pack_args args = {.struct_size = sizeof args,
-                                     .operand = operand,
-                                     .call = &call,
-                                     .sizes = sizes.data(),
-                                     .size_count = sizes.size()};
+    const rooftile_pack_args args = pack_args(call, operand, sizes);
     return rooftile_pack(context_, &args, packed);
   }
   rooftile_packed* pack(const rooftile_gemm_args& call,
@@ -125,11 +96,7 @@ class PackedTest : public ResidentTest {
                                  const rooftile_resident_operands& operands,
                                  rooftile_operand operand = ROOFTILE_OPERAND_B,
                                  const std::vector<std::int64_t>& sizes = {}) {
-    const rooftile_pack_args args = {.struct_size = sizeof args,
-                                     .operand = operand,
-                                     .call = &call,
-                                     .sizes = sizes.data(),
-                                     .size_count = sizes.size()};
+    const rooftile_pack_args args = pack_args(call, operand, sizes);
     rooftile_packed* packed = nullptr;
     ok(rooftile_resident_pack(context_, &args, &operands, &packed));
     return keep(packed);

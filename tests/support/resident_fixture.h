@@ -12,8 +12,8 @@
 #include "generator/space.h"
 #include "runtime/device/device.h"
 #include "tests/support/first_device.h"
+#include "tests/support/host_call.h"
 #include "tests/support/opened.h"
-#include "tests/support/problem_args.h"
 #include "tests/support/product.h"
 #include "tests/support/scratch.h"
 #include "tests/support/synthetic_database.h"
@@ -22,27 +22,6 @@ namespace rooftile {
 
 /// Fails the test with the library's message when the status is an error.
 inline void ok(rooftile_status status) { ASSERT_EQ(status, ROOFTILE_OK) << rooftile_last_error(); }
-
-/// A Product's problem in the C ABI's structures, without pointers to operands. Not movable.
-struct ProblemArgs {
-  rooftile_gemm_args args;
-  rooftile_epilogue epilogue;
-  rooftile_quantization quantization;
-
-  explicit ProblemArgs(const Product& product) {
-    const Problem& p = product.problem;
-    args = problem_args(p);
-    epilogue = epilogue_args(p.epilogue);
-    epilogue.ld_residual = product.ld_residual();
-    epilogue.stride_residual = product.stride_residual();
-    if (any(p.epilogue)) args.epilogue = &epilogue;
-    if (!rooftile::quantized(p.types)) return;
-    quantization = quantization_args(p);
-    args.quantization = &quantization;
-  }
-  ProblemArgs(const ProblemArgs&) = delete;
-  ProblemArgs& operator=(const ProblemArgs&) = delete;
-};
 
 class ResidentTest : public ::testing::Test {
  protected:

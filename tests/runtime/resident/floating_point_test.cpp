@@ -31,7 +31,7 @@ const auto kRows = static_cast<std::int64_t>(kExtremes.size());
 /// makes of them.
 struct ExtremeCall {
   Product product;
-  ProblemArgs problem;
+  HostCall problem;
 
   explicit ExtremeCall(const char* types, const char* epilogue = "", float beta = 0)
       : product(problem_of(types, epilogue, beta)), problem(product) {
@@ -42,13 +42,6 @@ struct ExtremeCall {
       narrow(p.types.a, &kExtremes[static_cast<std::size_t>(i)], stored, 1);
       widen(p.types.a, stored, &value, 1);
     }
-    rooftile_gemm_args& args = problem.args;
-    args.a = product.stored_a_elements.data();
-    args.b = product.stored_b_elements.data();
-    args.c = product.c_data();
-    problem.quantization.scales = product.quantization.scales.data();
-    problem.quantization.zero_points = product.quantization.zero_points.data();
-    problem.epilogue.residual = p.epilogue.residual ? product.residual.data() : nullptr;
   }
 
  private:

@@ -284,6 +284,7 @@ TEST_F(PackedPaths, DecisionsAboutPackedAndPlainCallsAreKeptApart) {
   Product product(p), other(p);
   for (float& value : other.b) value *= 2;
   HostCall call(product), doubled(other);
+  doubled.args.b = other.b.data();
   rooftile_packed* const packed[] = {pack(call.args), pack(doubled.args)};
   for (int repeat = 0; repeat < 3; ++repeat) {
     ok(multiply(product, call.args));
