@@ -8,13 +8,14 @@
 #include <cerrno>
 #include <cstdio>
 
+#include "tests/support/forked_child.h"
+
 namespace rooftile {
 namespace {
 
 /// Writes beyond a limit in a child and returns its status: 0 where that failed with EFBIG.
 int status_of_write(bool protect) {
-  const pid_t child = ::fork();
-  if (child == 0) {
+  return in_a_child([&] {
     const rlimit most = {.rlim_cur = 10, .rlim_max = 10};
     const int file = ::fileno(std::tmpfile());
     bool refused = ::setrlimit(RLIMIT_FSIZE, &most) == 0;
@@ -28,11 +29,8 @@ int status_of_write(bool protect) {
       refused &= sigismember(&pending, SIGXFSZ) == 0;
     }
     if (!protect) refused &= ::pwrite(file, "more", 4, 10) == -1;
-    ::_exit(refused ? 0 : 1);
-  }
-  int status = 0;
-  ::waitpid(child, &status, 0);
-  return status;
+    return refused;
+  });
 }
 
 TEST(NoFileSizeSignal, MakesAWriteBeyondTheLimitFail) {

@@ -7,6 +7,7 @@
 #include <fstream>
 
 #include "core/error.h"
+#include "tests/support/file_text.h"
 #include "tests/support/refusal.h"
 #include "tests/support/scratch.h"
 
@@ -31,11 +32,6 @@ mode_t mode_of(const fs::path& path) {
   struct stat status = {};
   ::stat(path.c_str(), &status);
   return status.st_mode & 07777;
-}
-
-std::string read(const fs::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), {}};
 }
 
 void overwrite(const fs::path& path, const std::string& content) {
@@ -70,7 +66,7 @@ TEST_F(PipelineCacheFile, RoundTripsAndIsPrivate) {
 }
 
 TEST_F(PipelineCacheFile, EveryTruncationIsRefused) {
-  const std::string whole = read(file_);
+  const std::string whole = bytes_of_file(file_);
   for (std::size_t bytes = 0; bytes < whole.size(); ++bytes) {
     overwrite(file_, whole.substr(0, bytes));
     EXPECT_EQ(load_pipeline_cache(file_, kProfile).data, "") << bytes;
@@ -79,7 +75,7 @@ TEST_F(PipelineCacheFile, EveryTruncationIsRefused) {
 }
 
 TEST_F(PipelineCacheFile, EveryFlippedByteIsRefused) {
-  const std::string whole = read(file_);
+  const std::string whole = bytes_of_file(file_);
   for (std::size_t i = 0; i < whole.size(); ++i) {
     std::string damaged = whole;
     damaged[i] = static_cast<char>(damaged[i] ^ 1);
@@ -125,7 +121,7 @@ TEST_F(PipelineCacheFile, ALinkIsReplacedNotFollowedWhenStoring) {
   fs::remove(file_);
   fs::create_symlink(victim, file_);
   store_pipeline_cache(file_, kProfile, data_);
-  EXPECT_EQ(read(victim), "precious");
+  EXPECT_EQ(bytes_of_file(victim), "precious");
   EXPECT_EQ(load_pipeline_cache(file_, kProfile).data, data_);
 }
 

@@ -10,6 +10,7 @@
 #include "core/error.h"
 #include "generator/space.h"
 #include "test_limits.h"
+#include "tests/support/file_text.h"
 
 namespace rooftile {
 namespace {
@@ -29,9 +30,7 @@ void expect_golden(const std::string& name, const std::string& text) {
     std::ofstream(file) << text;
     return;
   }
-  std::ostringstream golden;
-  golden << std::ifstream(file).rdbuf();
-  EXPECT_EQ(text, golden.str()) << "ROOFTILE_UPDATE_GOLDEN=1 rewrites " << file;
+  EXPECT_EQ(text, bytes_of_file(file)) << "ROOFTILE_UPDATE_GOLDEN=1 rewrites " << file;
 }
 
 TEST(Emit, MatchesTheGoldenFiles) {

@@ -15,6 +15,7 @@
 #include "generator/template_lines.h"
 #include "generator/templates.h"
 #include "generator/used_lines.h"
+#include "tests/support/file_text.h"
 #include "tests/support/refusal.h"
 
 namespace rooftile {
@@ -25,18 +26,12 @@ using testing::Not;
 
 const std::filesystem::path kFolder = std::filesystem::path(ROOFTILE_SOURCE_DIR) / "templates";
 
-std::string read(const std::filesystem::path& file) {
-  std::ostringstream text;
-  text << std::ifstream(file).rdbuf();
-  return text.str();
-}
-
 TEST(Templates, AreEmbeddedByteForByte) {
   std::size_t count = 0;
   for (const auto& entry : std::filesystem::recursive_directory_iterator(kFolder)) {
     if (entry.path().extension() != ".comp" && entry.path().extension() != ".glsl") continue;
     const std::string name = std::filesystem::relative(entry.path(), kFolder).generic_string();
-    EXPECT_EQ(template_text(name), read(entry.path())) << name;
+    EXPECT_EQ(template_text(name), bytes_of_file(entry.path())) << name;
     ++count;
   }
   EXPECT_EQ(embedded_templates().size(), count);

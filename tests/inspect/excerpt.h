@@ -2,16 +2,16 @@
 
 #include <gtest/gtest.h>
 
-#include <fstream>
-#include <iterator>
 #include <string>
+
+#include "tests/support/file_text.h"
 
 namespace rooftile {
 
 /// A file of tests/inspect/excerpts/.
 inline std::string excerpt(const std::string& name) {
-  std::ifstream file(ROOFTILE_SOURCE_DIR "/tests/inspect/excerpts/" + name + ".txt");
-  std::string text((std::istreambuf_iterator<char>(file)), {});
+  const std::string text =
+      bytes_of_file(ROOFTILE_SOURCE_DIR "/tests/inspect/excerpts/" + name + ".txt");
   EXPECT_FALSE(text.empty()) << name;
   return text;
 }

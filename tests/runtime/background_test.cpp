@@ -11,6 +11,7 @@
 #include <thread>
 #include <vector>
 
+#include "tests/support/forked_child.h"
 #include "tests/support/forked_threads.h"
 
 namespace rooftile {
@@ -63,19 +64,6 @@ TEST(BackgroundTest, BackgroundThreadBlocksSignals) {
   sigset_t own;
   ::pthread_sigmask(SIG_SETMASK, nullptr, &own);
   EXPECT_EQ(::sigismember(&own, SIGINT), 0);
-}
-
-/// Runs body in a child process and returns the status of waitpid: 0 if body returned true.
-template <typename Body>
-int in_a_child(const Body& body) {
-  const pid_t child = ::fork();
-  if (child == 0) {
-    ::alarm(60);  // Turns a hang into a failure.
-    ::_exit(body() ? 0 : 1);
-  }
-  int status = 0;
-  ::waitpid(child, &status, 0);
-  return status;
 }
 
 TEST(BackgroundTest, AForkedChildNeitherRunsNorWaitsForTheParentsJobs) {

@@ -21,6 +21,7 @@
 #include "tests/support/call_of.h"
 #include "tests/support/fast_kernel.h"
 #include "tests/support/first_device.h"
+#include "tests/support/forked_child.h"
 #include "tests/support/gate.h"
 #include "tests/support/scratch.h"
 #include "tests/support/synthetic_database.h"
@@ -132,19 +133,14 @@ TEST_F(Compiling, AForkedChildComputesOnTheHostAndEnds) {
   Gate gate(cache_, fast_kernel(device_));
   std::unique_ptr<Context> context = open();
   multiply(*context);  // A thread now blocks at the gate.
-  const pid_t child = ::fork();
-  ASSERT_GE(child, 0);
-  if (child == 0) {
-    ::alarm(60);  // Turns a hang into a failure.
+  const auto body = [&] {
     expect(multiply(*context), Tier::kHost, Reason::kFailed);
     expect(multiply(*context), Tier::kHost, Reason::kPredicted);
     EXPECT_EQ(context->decide(packed_problem(70, 50, 90)).veto_name, Veto::kDeviceGone);
     context.reset();
-    std::_Exit(HasFailure() ? 1 : 0);
-  }
-  int status = 0;
-  ASSERT_EQ(::waitpid(child, &status, 0), child);
-  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << status;
+    return true;
+  };
+  EXPECT_EQ(in_a_child(body), 0);
   EXPECT_TRUE(gate.open());
   expect(multiply(*context, TierChoice::kDevice), Tier::kDevice, Reason::kForced);
 }

@@ -4,8 +4,6 @@
 #include <gtest/gtest.h>
 #include <rooftile/rooftile.h>
 #include <stdlib.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <thread>
@@ -13,6 +11,7 @@
 #include "tests/support/await.h"
 #include "tests/support/changed_shader.h"
 #include "tests/support/faults_fixture.h"
+#include "tests/support/forked_child.h"
 #include "tests/support/forked_threads.h"
 #include "tests/support/lavapipe_manifest.h"
 #include "tests/support/opened.h"
@@ -374,18 +373,14 @@ TEST_F(SplitCalls, AForkedChildComputesOnTheHost) {
   SKIP_WITH_THREAD_SANITIZER();
   const auto context = open_all();
   multiply(*context, large_);
-  const pid_t child = ::fork();
-  ASSERT_GE(child, 0);
-  if (child == 0) {
-    Product product(large_);
-    context->gemm(call_of(product));
-    product.expect_right();
-    const Tier tier = context->last_answer()->tier;
-    ::_exit(!HasFailure() && (tier == Tier::kHost || tier == Tier::kHost1) ? 0 : 1);
-  }
-  int status = -1;
-  ASSERT_EQ(::waitpid(child, &status, 0), child);
-  EXPECT_EQ(status, 0);
+  EXPECT_EQ(in_a_child([&] {
+              Product product(large_);
+              context->gemm(call_of(product));
+              product.expect_right();
+              const Tier tier = context->last_answer()->tier;
+              return tier == Tier::kHost || tier == Tier::kHost1;
+            }),
+            0);
   expect(multiply(*context, large_), Tier::kSplit, Reason::kPredicted);
 }
 

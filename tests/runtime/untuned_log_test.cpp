@@ -7,8 +7,6 @@
 #include <rooftile/rooftile.h>
 #include <signal.h>
 #include <sys/resource.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include <thread>
 #include <vector>
@@ -23,6 +21,7 @@
 #include "tests/db/file_bytes.h"
 #include "tests/support/fast_kernel.h"
 #include "tests/support/first_device.h"
+#include "tests/support/forked_child.h"
 #include "tests/support/forked_threads.h"
 #include "tests/support/opened.h"
 #include "tests/support/product.h"
@@ -219,18 +218,11 @@ TEST_F(UntunedLogTest, ThreadsCountTogether) {
 /// Runs body in a child process. Returns false if it threw or died.
 template <typename Body>
 bool survives(const Body& body) {
-  const pid_t child = ::fork();
-  if (child == 0) {
-    try {
-      body();
-    } catch (...) {
-      ::_exit(1);
-    }
-    ::_exit(0);
-  }
-  int status = 0;
-  ::waitpid(child, &status, 0);
-  return WIFEXITED(status) && WEXITSTATUS(status) == 0;
+  const auto returns = [&] {
+    body();
+    return true;
+  };
+  return in_a_child(returns) == 0;
 }
 
 TEST_F(UntunedLogTest, AForkedChildWritesNothingAndEnds) {

@@ -4,6 +4,7 @@
 
 #include <atomic>
 
+#include "tests/support/file_text.h"
 #include "tests/support/scratch.h"
 #include "tests/tuner/made_up_calibration.h"
 #include "tests/tuner/scripted_worker.h"
@@ -55,10 +56,9 @@ TEST(CalibrationRun, GivesTheDeviceItsShareOfTheTime) {
   const std::atomic<bool> stop = false;
   ASSERT_TRUE(calibrate(
       store, device, worker, [](const std::string&) {}, stop, 0.7));
-  std::ifstream file(folder / "request");
-  std::string request;
-  std::getline(file, request);
-  EXPECT_DOUBLE_EQ(Json::parse(request).value().at("seconds").get<double>(), 0.4);
+  EXPECT_DOUBLE_EQ(
+      Json::parse(lines_of_file(folder / "request").at(0)).value().at("seconds").get<double>(),
+      0.4);
 }
 
 }  // namespace

@@ -115,13 +115,7 @@ class CertifyImportedTest : public ::testing::Test {
         store_, runner, device_, imported_work(store_, profile_, device_),
         {.over = over, .message = [&](const std::string& text) { messages_.push_back(text); }});
   }
-  std::size_t requests(const std::string& text) const {
-    std::ifstream file(requests_);
-    std::size_t count = 0;
-    for (std::string line; std::getline(file, line);)
-      if (line.find(text) != std::string::npos) ++count;
-    return count;
-  }
+  std::size_t requests(const std::string& text) const { return lines_with(requests_, text); }
   ImportedWork work() { return imported_work(store_, profile_, device_); }
   std::vector<TunedKernel> dispatchable(const Problem& problem) {
     std::vector<TunedKernel> kernels = store_.tuned_kernels(device_, kGeneratorVersion);
@@ -183,9 +177,8 @@ TEST_F(CertifyImportedTest, NothingIsTimedOrStoredBeforeItIsCertified) {
   EXPECT_EQ(order(problem_), Order(kernels_.begin() + 1, kernels_.end()));
   ASSERT_THAT(store_.portfolio(device_, kGeneratorVersion), SizeIs(2));
   EXPECT_EQ(store_.portfolio(device_, kGeneratorVersion)[0].candidate.variant, kernels_[1]);
-  std::ifstream file(requests_);
   std::map<std::string, bool> certified;
-  for (std::string line; std::getline(file, line);)
+  for (const std::string& line : lines_of_file(requests_))
     for (const Variant& variant : kernels_) {
       if (line.find('"' + to_string(variant) + '"') == std::string::npos) continue;
       if (line.find("certify") != std::string::npos) certified[to_string(variant)] = true;

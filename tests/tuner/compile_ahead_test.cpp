@@ -10,6 +10,7 @@
 #include "generator/space.h"
 #include "generator/version.h"
 #include "tests/support/await.h"
+#include "tests/support/file_text.h"
 #include "tests/support/scratch.h"
 #include "tests/tuner/scripted_worker.h"
 #include "tuner/worker/candidate_runner.h"
@@ -156,9 +157,8 @@ TEST_F(CompileAheadTest, TheMeasuringWorkerGetsTheCodeWithTheFirstRequest) {
       {.device = device_, .run = run_, .compilers = &pool_.emplace(std::move(workers), budget_)});
   runner.compile_ahead(some(0, 1), problem_);
   for (int i = 0; i < 2; ++i) EXPECT_TRUE(runner.time(variants_[0], problem_, {}));
-  std::ifstream asked(file("asked"));
   std::vector<std::string> code;
-  for (std::string line; std::getline(asked, line);)
+  for (const std::string& line : lines_of_file(file("asked")))
     code.push_back(time_request_from_json(Json::parse(line)->at("request")).code);
   EXPECT_THAT(code, testing::ElementsAre(std::string("\0\xff\x7f", 3), ""));
 }

@@ -13,6 +13,7 @@
 #include "tests/db/child_process.h"
 #include "tests/support/await.h"
 #include "tests/support/fast_kernel.h"
+#include "tests/support/file_text.h"
 #include "tests/support/first_device.h"
 #include "tests/support/scratch.h"
 #include "tests/tuner/tune_alone.h"
@@ -35,8 +36,7 @@ constexpr double kMemoryLimitBytes = 0.5 * (1 << 30);
 
 /// Processor time that a process has used; 0 when it does not exist or is a zombie.
 double processor_s(pid_t pid) {
-  std::ifstream file(fmt::format("/proc/{}/stat", pid));
-  const std::string stat{std::istreambuf_iterator<char>(file), {}};
+  const std::string stat = bytes_of_file(fmt::format("/proc/{}/stat", pid));
   if (stat.empty()) return 0;
   std::istringstream fields(stat.substr(stat.rfind(')') + 1));
   std::string state, skipped;

@@ -22,6 +22,7 @@
 #include "generator/version.h"
 #include "runtime/device/device.h"
 #include "tests/db/child_process.h"
+#include "tests/support/file_text.h"
 #include "tests/support/first_device.h"
 #include "tests/support/scratch.h"
 #include "tests/tuner/faults/made_up_tune.h"
@@ -58,8 +59,7 @@ int run_tuner(const std::filesystem::path& database, const std::string& worker) 
 
 /// Whether the process exists and is no zombie.
 bool lives(pid_t process) {
-  std::ifstream file(fmt::format("/proc/{}/stat", process));
-  const std::string stat{std::istreambuf_iterator<char>(file), {}};
+  const std::string stat = bytes_of_file(fmt::format("/proc/{}/stat", process));
   const std::size_t name_end = stat.rfind(')');
   return name_end != std::string::npos && stat.substr(name_end, 3) != ") Z";
 }

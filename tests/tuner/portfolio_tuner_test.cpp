@@ -63,12 +63,7 @@ class PortfolioTunerTest : public ::testing::Test {
   }
   /// Number of requests to the worker for this problem.
   std::size_t requests_of(const Problem& p) const {
-    const std::string sizes = fmt::format("\"m\":{},\"n\":{},", p.m, p.n);
-    std::ifstream file(requests_);
-    std::size_t count = 0;
-    for (std::string line; std::getline(file, line);)
-      if (line.find(sizes) != std::string::npos) ++count;
-    return count;
+    return lines_with(requests_, fmt::format("\"m\":{},\"n\":{},", p.m, p.n));
   }
   Regret compare(double seconds) { return compare(seconds, {problem_}); }
   Regret compare(
@@ -164,10 +159,7 @@ TEST_F(PortfolioTunerTest, ClassesOfFewProblemsComeFirst) {
   add_winner(lonely);
   compare(2 * kSeconds, {problem_, packed_problem(40, 50, 60), lonely});
   ASSERT_GT(requests_of(lonely), 0u);
-  std::ifstream file(requests_);
-  std::string first;
-  std::getline(file, first);
-  EXPECT_THAT(first, HasSubstr("\"m\":21,\"n\":22,"));
+  EXPECT_THAT(lines_of_file(requests_).at(0), HasSubstr("\"m\":21,\"n\":22,"));
   EXPECT_THAT(store_.regrets(device_), SizeIs(2));
 }
 

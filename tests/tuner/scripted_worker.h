@@ -1,11 +1,13 @@
 // Fakes of a device and of the worker that measures on it.
 #pragma once
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <string>
 
 #include "core/device_profile.h"
+#include "tests/support/file_text.h"
 
 namespace rooftile {
 
@@ -25,6 +27,13 @@ inline std::size_t line_count(const std::filesystem::path& file) {
   std::size_t count = 0;
   for (std::string line; std::getline(stream, line) && !stream.eof();) ++count;
   return count;
+}
+
+/// Those of these lines that contain the text.
+inline std::size_t lines_with(const std::filesystem::path& file, const std::string& text) {
+  return static_cast<std::size_t>(std::ranges::count_if(
+      lines_of_file(file),
+      [&](const std::string& line) { return line.find(text) != std::string::npos; }));
 }
 
 /// Limits of a workgroup that permit hundreds of kernels; memory for tiles is left out.

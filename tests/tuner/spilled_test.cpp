@@ -79,12 +79,7 @@ class SpilledTest : public ::testing::Test {
                        << "    *) echo '" << measured << "' ;;\n  esac\ndone\n";
     return file;
   }
-  std::vector<std::string> requests() const {
-    std::vector<std::string> lines;
-    std::ifstream file(requests_);
-    for (std::string line; std::getline(file, line);) lines.push_back(line);
-    return lines;
-  }
+  std::vector<std::string> requests() const { return lines_of_file(requests_); }
   CandidateRunner runner() {
     return {store_, worker_, budget_, stop_, {.device = device_, .run = run_}};
   }

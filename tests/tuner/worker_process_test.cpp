@@ -6,6 +6,7 @@
 
 #include <fstream>
 
+#include "tests/support/file_text.h"
 #include "tests/support/scratch.h"
 #include "tests/tuner/scripted_worker.h"
 
@@ -132,8 +133,7 @@ TEST_F(WorkerProcessTest, ARequestThatCrashesANewWorkerTooFails) {
   const WorkerAnswer answer = crashes.ask({{"operation", "crash"}}, kLongS, stop_);
   EXPECT_EQ(answer.fate, WorkerFate::kCrashed);
   EXPECT_THAT(answer.message, HasSubstr("signal 11"));
-  std::ifstream file(served);
-  EXPECT_EQ(std::string(std::istreambuf_iterator<char>(file), {}), "x\nx\n");
+  EXPECT_EQ(bytes_of_file(served), "x\nx\n");
 }
 
 TEST_F(WorkerProcessTest, AWorkerThatHoldsTooMuchIsKilled) {

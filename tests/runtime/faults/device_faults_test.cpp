@@ -2,7 +2,6 @@
 // results, the fault is reported on stderr once, and later calls use what still works.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -18,6 +17,7 @@
 #include "tests/support/blocked_threads.h"
 #include "tests/support/fast_kernel.h"
 #include "tests/support/faults_fixture.h"
+#include "tests/support/forked_child.h"
 #include "tests/support/gate.h"
 #include "tests/support/refusal.h"
 #include "tests/support/resident_fixture.h"
@@ -81,16 +81,11 @@ TEST_F(FaultsOfGpu, AForkedChildEndsWhileAThreadOfItsParentWaitsForRoom) {
   multiply(*context);
   const auto calls = two_calls(*context);
   EXPECT_TRUE(await_all_asleep());
-  const pid_t child = ::fork();
-  ASSERT_GE(child, 0);
-  if (child == 0) {
-    ::alarm(60);  // Turns a hang into a failure.
-    context.reset();
-    std::_Exit(0);
-  }
-  int status = 0;
-  EXPECT_EQ(::waitpid(child, &status, 0), child);
-  EXPECT_EQ(status, 0);
+  EXPECT_EQ(in_a_child([&] {
+              context.reset();
+              return true;
+            }),
+            0);
   FaultyDriver::release();
 }
 

@@ -1,8 +1,7 @@
 // Packed operands that are refused, and calls with a packed operand when there is no device or the
 // device fails.
-#include <sys/wait.h>
-#include <unistd.h>
 
+#include "tests/support/forked_child.h"
 #include "tests/support/packed_fixture.h"
 #include "tests/support/transposes.h"
 
@@ -230,18 +229,14 @@ TEST_F(PackedFaultsTest, CallsOnBuffersOfALostDeviceFail) {
 TEST_F(PackedFaultsTest, TheHostAnswersInAForkedChild) {
   open_with({{packed_problem(33, 37, 66, kNo, kYes), kPacksB, 1e5, 1e5}});
   call_.args.packed = pack(call_.args);
-  const pid_t child = ::fork();
-  ASSERT_GE(child, 0);
-  if (child == 0) {
+  const auto body = [&] {
     const bool answered = rooftile_gemm(context_, &call_.args) == ROOFTILE_OK;
     const rooftile_gemm_args args = without_b(call_.args);
     const bool refused = rooftile_gemm(context_, &args) == ROOFTILE_UNSUPPORTED;
     const bool released = rooftile_packed_release(call_.args.packed) == ROOFTILE_OK;
-    ::_exit(answered && refused && released ? 0 : 1);
-  }
-  int status = 0;
-  ASSERT_EQ(::waitpid(child, &status, 0), child);
-  EXPECT_EQ(status, 0);
+    return answered && refused && released;
+  };
+  EXPECT_EQ(in_a_child(body), 0);
   ok(rooftile_gemm(context_, &call_.args));
   product_.expect_right();
 }

@@ -10,6 +10,7 @@
 #include <cstdlib>
 #include <fstream>
 
+#include "tests/support/file_text.h"
 #include "tests/tuner/faults/made_up_tune.h"
 
 namespace {
@@ -29,8 +30,7 @@ long count_request(const char* file) {
 }
 
 bool is_stopped(pid_t process) {
-  std::ifstream file("/proc/" + std::to_string(process) + "/stat");
-  const std::string stat{std::istreambuf_iterator<char>(file), {}};
+  const std::string stat = rooftile::bytes_of_file("/proc/" + std::to_string(process) + "/stat");
   const std::size_t name_end = stat.rfind(')');
   return name_end == std::string::npos || stat.substr(name_end, 3) == ") T";
 }

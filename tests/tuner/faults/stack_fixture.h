@@ -13,6 +13,7 @@
 
 #include "tests/db/child_process.h"
 #include "tests/support/call_stacks.h"
+#include "tests/support/file_text.h"
 #include "tests/tuner/faults/tune_fixture.h"
 
 namespace rooftile {
@@ -80,10 +81,7 @@ class TuneStacks : public TuneFaults {
   }
 
   /// The stack that was met last, for addr2line.
-  std::string stack_text() const {
-    std::ifstream file(stack_text_);
-    return {std::istreambuf_iterator<char>(file), {}};
-  }
+  std::string stack_text() const { return bytes_of_file(stack_text_); }
 
   static constexpr int kQuietRuns = 20;
   static inline std::unique_ptr<CallStacks> stacks_;

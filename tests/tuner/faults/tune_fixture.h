@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "generator/version.h"
+#include "tests/support/file_text.h"
 #include "tests/support/scratch.h"
 #include "tests/tuner/faults/made_up_tune.h"
 #include "tests/tuner/scripted_worker.h"
@@ -62,9 +63,8 @@ class TuneFaults : public ::testing::Test {
   }
   /// What that process said to be finished, once.
   void read_notes() {
-    finished_.clear();
-    std::ifstream lines(noted_);
-    for (std::string line; std::getline(lines, line);) finished_.insert(line);
+    const std::vector<std::string> lines = lines_of_file(noted_);
+    finished_ = {lines.begin(), lines.end()};
     std::filesystem::remove(noted_);
   }
   /// Whether a schedule tries each of its points, or a sample of them.
