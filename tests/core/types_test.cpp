@@ -6,6 +6,7 @@
 #include "core/error.h"
 #include "core/problem.h"
 #include "tests/support/refusal.h"
+#include "tests/support/with.h"
 
 namespace rooftile {
 namespace {
@@ -85,15 +86,9 @@ TEST(Types, AQuantizedProblemHasWholeBlocksAndOneB) {
   const auto refused = [](const Problem& wrong, const char* message) {
     EXPECT_THAT(message_of([&] { validate(wrong); }), HasSubstr(message));
   };
-  Problem wrong = p;
-  wrong.trans_b = Transpose::kNo;
-  refused(wrong, "stored n x k");
-  wrong = p;
-  wrong.ldb = 128;
-  refused(wrong, "3 blocks of 32 make rows of 96");
-  wrong = p;
-  wrong.stride_b = 480;
-  refused(wrong, "share a quantised B");
+  refused(with(p, [&](auto& x) { x.trans_b = Transpose::kNo; }), "stored n x k");
+  refused(with(p, [&](auto& x) { x.ldb = 128; }), "3 blocks of 32 make rows of 96");
+  refused(with(p, [&](auto& x) { x.stride_b = 480; }), "share a quantised B");
 }
 
 TEST(Types, IntegerSumsMustNotOverflow) {

@@ -8,6 +8,7 @@
 #include <tuple>
 
 #include "tests/model/random_inputs.h"
+#include "tests/support/with.h"
 
 namespace rooftile {
 namespace {
@@ -62,15 +63,9 @@ TEST(Calibration, NeedsSubmitTimeArithmeticAndMemory) {
   const DeviceRates whole{
       .submit_ns = 1, .fma_gflops = 1, .levels = {{.name = "memory", .gbps = 1}}};
   EXPECT_TRUE(is_calibrated(whole));
-  DeviceRates part = whole;
-  part.submit_ns = 0;
-  EXPECT_FALSE(is_calibrated(part));
-  part = whole;
-  part.fma_gflops = 0;
-  EXPECT_FALSE(is_calibrated(part));
-  part = whole;
-  part.levels.clear();
-  EXPECT_FALSE(is_calibrated(part));
+  EXPECT_FALSE(is_calibrated(with(whole, [&](auto& x) { x.submit_ns = 0; })));
+  EXPECT_FALSE(is_calibrated(with(whole, [&](auto& x) { x.fma_gflops = 0; })));
+  EXPECT_FALSE(is_calibrated(with(whole, [&](auto& x) { x.levels.clear(); })));
   EXPECT_FALSE(is_calibrated(HostRates{.call_ns = 1, .gbps = 1}));
 }
 

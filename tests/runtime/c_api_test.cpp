@@ -5,6 +5,7 @@
 #include <thread>
 
 #include "tests/support/c_api_fixture.h"
+#include "tests/support/with.h"
 
 namespace rooftile {
 namespace {
@@ -12,25 +13,18 @@ namespace {
 using ::testing::HasSubstr;
 
 TEST_F(CApi, RefusesWrongSizes) {
-  rooftile_sgemm_args args = args_of(product_);
-  args.m = -1;
-  expect_refused(product_, args, "m is -1");
-  args = args_of(product_);
-  args.k = -5;
-  expect_refused(product_, args, "k is -5");
-  args = args_of(product_);
-  args.m = std::numeric_limits<std::int64_t>::max();
-  expect_refused(product_, args, "address space");
+  expect_refused(product_, with(args_of(product_), [&](auto& x) { x.m = -1; }), "m is -1");
+  expect_refused(product_, with(args_of(product_), [&](auto& x) { x.k = -5; }), "k is -5");
+  expect_refused(
+      product_,
+      with(args_of(product_), [&](auto& x) { x.m = std::numeric_limits<std::int64_t>::max(); }),
+      "address space");
 }
 
 TEST_F(CApi, RefusesLdBelowTheStoredRow) {
+  expect_refused(product_, with(args_of(product_), [&](auto& x) { x.lda = 2; }), "lda is 2");
+  expect_refused(product_, with(args_of(product_), [&](auto& x) { x.ldc = 6; }), "ldc is 6");
   rooftile_sgemm_args args = args_of(product_);
-  args.lda = 2;
-  expect_refused(product_, args, "lda is 2");
-  args = args_of(product_);
-  args.ldc = 6;
-  expect_refused(product_, args, "ldc is 6");
-  args = args_of(product_);
   args.layout = ROOFTILE_COLUMN_MAJOR;  // A column of A has m = 5 elements.
   args.lda = 4, args.ldb = 3, args.ldc = 5;
   expect_refused(product_, args, "lda is 4, but the stored columns of a are 5");
@@ -69,22 +63,19 @@ TEST_F(CApi, InterleavedBlocksOfOneMatrixDoNotOverlap) {
 }
 
 TEST_F(CApi, RefusesNullOverlapAndUnknownEnumerators) {
+  expect_refused(product_, with(args_of(product_), [&](auto& x) { x.a = nullptr; }), "a is null");
+  expect_refused(product_, with(args_of(product_), [&](auto& x) { x.c = nullptr; }), "c is null");
+  expect_refused(product_, with(args_of(product_), [&](auto& x) { x.b = x.c + 3; }),
+                 "c overlaps b");
+  expect_refused(
+      product_,
+      with(args_of(product_), [&](auto& x) { x.trans_a = static_cast<rooftile_transpose>(7); }),
+      "trans_a is 7");
+  expect_refused(
+      product_,
+      with(args_of(product_), [&](auto& x) { x.layout = static_cast<rooftile_layout>(9); }),
+      "layout is 9");
   rooftile_sgemm_args args = args_of(product_);
-  args.a = nullptr;
-  expect_refused(product_, args, "a is null");
-  args = args_of(product_);
-  args.c = nullptr;
-  expect_refused(product_, args, "c is null");
-  args = args_of(product_);
-  args.b = args.c + 3;
-  expect_refused(product_, args, "c overlaps b");
-  args = args_of(product_);
-  args.trans_a = static_cast<rooftile_transpose>(7);
-  expect_refused(product_, args, "trans_a is 7");
-  args = args_of(product_);
-  args.layout = static_cast<rooftile_layout>(9);
-  expect_refused(product_, args, "layout is 9");
-  args = args_of(product_);
   args.tier = static_cast<rooftile_tier>(42);
   expect_refused(product_, args, "tier is 42");
   args.tier = ROOFTILE_TIER_SPLIT;  // Only an answer.
@@ -157,9 +148,8 @@ TEST_F(CApi, EveryTransposeLayoutAndHostTierIsRight) {
 
 TEST_F(CApi, ForcedDeviceWithoutOneFailsAndLeavesC) {
   open_without_device();
-  rooftile_sgemm_args args = args_of(product_);
-  args.tier = ROOFTILE_TIER_DEVICE;
-  expect_refused(product_, args, "no Vulkan device that matches", ROOFTILE_UNSUPPORTED);
+  expect_refused(product_, with(args_of(product_), [&](auto& x) { x.tier = ROOFTILE_TIER_DEVICE; }),
+                 "no Vulkan device that matches", ROOFTILE_UNSUPPORTED);
 }
 
 TEST_F(CApi, ExplainNamesTheVetoWithoutReadingPointers) {

@@ -5,6 +5,7 @@
 #include <rooftile/rooftile.hpp>
 
 #include "tests/support/c_api_fixture.h"
+#include "tests/support/with.h"
 
 namespace rooftile {
 namespace {
@@ -166,44 +167,24 @@ TEST_F(CApi, RefusesWrongQuantizations) {
     args.quantization = &quantization;
     expect_refused(product, args, message);
   };
-  rooftile_quantization wrong = right;
-  wrong.bits = 3;
-  refused(wrong, "3 bits");
-  wrong = right;
-  wrong.bits = 0;
-  refused(wrong, "bits is 0");
-  wrong = right;
-  wrong.block = 48;
-  refused(wrong, "blocks of 48");
-  wrong = right;
-  wrong.values_bytes -= 1;
-  refused(wrong, "values_bytes is 143, but n and k need 144");
-  wrong = right;
-  wrong.scales_bytes = 0;
-  refused(wrong, "scales_bytes is 0");
-  wrong = right;
-  wrong.zero_points_bytes += 1;
-  refused(wrong, "zero_points_bytes");
-  wrong = right;
-  wrong.scales = nullptr;
-  refused(wrong, "the scales of b is null");
-  wrong = right;
-  wrong.scales = static_cast<const char*>(right.scales) + 1;
-  refused(wrong, "not aligned");
-  wrong = right;
-  wrong.scales = product.c.data();
-  refused(wrong, "c overlaps the scales of b");
-  wrong = right;
-  wrong.struct_size = 1;
-  refused(wrong, "struct_size");
-  wrong = right;
-  wrong.zero_point = static_cast<rooftile_zero_point>(7);
-  refused(wrong, "zero_point is 7");
+  refused(with(right, [&](auto& x) { x.bits = 3; }), "3 bits");
+  refused(with(right, [&](auto& x) { x.bits = 0; }), "bits is 0");
+  refused(with(right, [&](auto& x) { x.block = 48; }), "blocks of 48");
+  refused(with(right, [&](auto& x) { x.values_bytes -= 1; }),
+          "values_bytes is 143, but n and k need 144");
+  refused(with(right, [&](auto& x) { x.scales_bytes = 0; }), "scales_bytes is 0");
+  refused(with(right, [&](auto& x) { x.zero_points_bytes += 1; }), "zero_points_bytes");
+  refused(with(right, [&](auto& x) { x.scales = nullptr; }), "the scales of b is null");
+  refused(with(right, [&](auto& x) { x.scales = static_cast<const char*>(right.scales) + 1; }),
+          "not aligned");
+  refused(with(right, [&](auto& x) { x.scales = product.c.data(); }), "c overlaps the scales of b");
+  refused(with(right, [&](auto& x) { x.struct_size = 1; }), "struct_size");
+  refused(with(right, [&](auto& x) { x.zero_point = static_cast<rooftile_zero_point>(7); }),
+          "zero_point is 7");
   std::vector<float> scales(18, 1.0f);
   scales[7] = std::numeric_limits<float>::quiet_NaN();
-  wrong = right;
-  wrong.scales = scales.data();
-  refused(wrong, "the scale of b is NaN at block 1 of row 2");
+  refused(with(right, [&](auto& x) { x.scales = scales.data(); }),
+          "the scale of b is NaN at block 1 of row 2");
   args.trans_b = ROOFTILE_NO_TRANSPOSE;
   refused(right, "stored n x k");
   args = gemm_args_of(product);
@@ -221,17 +202,13 @@ TEST_F(CApi, RefusesUnsupportedCombinationsOfTypes) {
   const auto refused = [&](const rooftile_gemm_args& args, const std::string& message) {
     expect_refused(product, args, message);
   };
+  refused(with(right, [&](auto& x) { x.type_c = ROOFTILE_I32; }), "C is i32 only for i8 or u8");
   rooftile_gemm_args args = right;
-  args.type_c = ROOFTILE_I32;
-  refused(args, "C is i32 only for i8 or u8");
-  args = right;
   args.type_c = ROOFTILE_I8;
   refused(args, "C cannot be i8");
   args.type_c = ROOFTILE_U8;
   refused(args, "C cannot be u8");
-  args = right;
-  args.f16_sums = 1;
-  refused(args, "sums in f16 need A in f16");
+  refused(with(right, [&](auto& x) { x.f16_sums = 1; }), "sums in f16 need A in f16");
   args = right;
   args.type = ROOFTILE_I8;
   args.type_c = ROOFTILE_I32;
@@ -243,12 +220,10 @@ TEST_F(CApi, RefusesUnsupportedCombinationsOfTypes) {
   refused(args, "beyond 131071");
   args.type = ROOFTILE_U8;
   refused(args, "beyond 33025");
-  args = right;
-  args.a = reinterpret_cast<const char*>(product.a.data()) + 2;
-  refused(args, "not aligned");
-  args = right;
-  args.c = reinterpret_cast<char*>(product.c.data()) + 1;
-  refused(args, "not aligned");
+  refused(with(right, [&](auto& x) { x.a = reinterpret_cast<const char*>(product.a.data()) + 2; }),
+          "not aligned");
+  refused(with(right, [&](auto& x) { x.c = reinterpret_cast<char*>(product.c.data()) + 1; }),
+          "not aligned");
 }
 
 TEST_F(CApi, RefusesWrongEpilogues) {
@@ -263,33 +238,18 @@ TEST_F(CApi, RefusesWrongEpilogues) {
     args.epilogue = &epilogue;
     expect_refused(product, args, message);
   };
-  rooftile_epilogue epilogue = right;
-  epilogue.bias = nullptr;
-  refused(epilogue, "bias is null");
-  epilogue = right;
-  epilogue.bias_kind = static_cast<rooftile_bias>(7);
-  refused(epilogue, "bias_kind is 7");
-  epilogue = right;
-  epilogue.activation = static_cast<rooftile_activation>(-1);
-  refused(epilogue, "activation is -1");
-  epilogue = right;
-  epilogue.low = 2;
-  refused(epilogue, "limits are 2 and 1");
-  epilogue = right;
-  epilogue.high = NAN;
-  refused(epilogue, "limits are");
-  epilogue = right;
-  epilogue.ld_residual = 5;
-  refused(epilogue, "ld_residual is 5");
-  epilogue = right;
-  epilogue.row_scale = product.c.data();
-  refused(epilogue, "c overlaps row_scale");
-  epilogue = right;
-  epilogue.residual = product.c.data() + 1;
-  refused(epilogue, "c overlaps the residual");
-  epilogue = right;
-  epilogue.struct_size = 3;
-  refused(epilogue, "struct_size");
+  refused(with(right, [&](auto& x) { x.bias = nullptr; }), "bias is null");
+  refused(with(right, [&](auto& x) { x.bias_kind = static_cast<rooftile_bias>(7); }),
+          "bias_kind is 7");
+  refused(with(right, [&](auto& x) { x.activation = static_cast<rooftile_activation>(-1); }),
+          "activation is -1");
+  refused(with(right, [&](auto& x) { x.low = 2; }), "limits are 2 and 1");
+  refused(with(right, [&](auto& x) { x.high = NAN; }), "limits are");
+  refused(with(right, [&](auto& x) { x.ld_residual = 5; }), "ld_residual is 5");
+  refused(with(right, [&](auto& x) { x.row_scale = product.c.data(); }), "c overlaps row_scale");
+  refused(with(right, [&](auto& x) { x.residual = product.c.data() + 1; }),
+          "c overlaps the residual");
+  refused(with(right, [&](auto& x) { x.struct_size = 3; }), "struct_size");
 }
 
 TEST_F(CApi, ABatchWithKZeroNeedsNoOperands) {
@@ -307,33 +267,18 @@ TEST_F(CApi, RefusesWrongBatches) {
   const auto refused = [&](const rooftile_gemm_args& args, const std::string& message) {
     expect_refused(product, args, message);
   };
-  rooftile_gemm_args args = right;
-  args.batch = -1;
-  refused(args, "batch is -1");
-  args = right;
-  args.stride_c = 5 * product.problem.ldc - 2;
-  refused(args, "they would overlap");
-  args = right;
-  args.stride_b = -8;
-  refused(args, "stride_b is -8");
-  args = right;
-  args.stride_a = std::int64_t{1} << 61;
-  refused(args, "stride_a");
-  args = right;
-  args.b = product.c.data() + args.stride_c;
-  refused(args, "c overlaps b");
-  args = right;
-  args.struct_size -= 4;
-  refused(args, "struct_size");
+  refused(with(right, [&](auto& x) { x.batch = -1; }), "batch is -1");
+  refused(with(right, [&](auto& x) { x.stride_c = 5 * product.problem.ldc - 2; }),
+          "they would overlap");
+  refused(with(right, [&](auto& x) { x.stride_b = -8; }), "stride_b is -8");
+  refused(with(right, [&](auto& x) { x.stride_a = std::int64_t{1} << 61; }), "stride_a");
+  refused(with(right, [&](auto& x) { x.b = product.c.data() + x.stride_c; }), "c overlaps b");
+  refused(with(right, [&](auto& x) { x.struct_size -= 4; }), "struct_size");
   const void* hole[3] = {product.a.data(), nullptr, product.a.data()};
-  args = right;
-  args.a_array = hole;
-  refused(args, "a[1] is null");
+  refused(with(right, [&](auto& x) { x.a_array = hole; }), "a[1] is null");
   void* twice[3] = {product.c.data(), product.c.data() + 200, product.c.data() + 3};
-  args = right;
-  args.c_array = twice;
-  refused(args, "two matrices C");
-  args = right;
+  refused(with(right, [&](auto& x) { x.c_array = twice; }), "two matrices C");
+  rooftile_gemm_args args = right;
   args.batch = 0;
   refused(args, "batch is 0; it is 1 for a single GEMM");
 }

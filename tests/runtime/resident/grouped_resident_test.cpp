@@ -5,6 +5,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "tests/support/with.h"
+
 namespace rooftile {
 namespace {
 
@@ -123,16 +125,10 @@ TEST_F(GroupedResident, WrongPlacesAreRefused) {
       EXPECT_THAT(error.what(), HasSubstr(message));
     }
   };
+  expect_refused(with(right, [&](auto& copy) { copy.rows = {}; }), "operands has no rows");
+  expect_refused(with(right, [&](auto& copy) { copy.rows.offset = 1; }), "rows starts at byte 4");
+  expect_refused(with(right, [&](auto& copy) { copy.rows.offset = -64; }), "rows's offset is -64");
   rooftile_grouped_operands groups = right;
-  groups.rows = {};
-  expect_refused(groups, "operands has no rows");
-  groups = right;
-  groups.rows.offset = 1;
-  expect_refused(groups, "rows starts at byte 4");
-  groups = right;
-  groups.rows.offset = -64;
-  expect_refused(groups, "rows's offset is -64");
-  groups = right;
   x.groups.count = 65;
   expect_refused(groups, "rows takes 260 bytes");
   x.groups.count = 5;

@@ -1,8 +1,8 @@
 // Tests which calls on device buffers are refused, and that refused calls write nothing.
-#include <sys/wait.h>
-#include <unistd.h>
 
+#include "tests/support/forked_child.h"
 #include "tests/support/resident_fixture.h"
+#include "tests/support/with.h"
 
 namespace rooftile {
 namespace {
@@ -32,44 +32,33 @@ class ResidentRefusalTest : public ResidentTest {
 
 // The child has its own copy of the memory, so that the parent would not see what it writes.
 TEST_F(ResidentRefusalTest, CopiesInAForkedChild) {
-  const pid_t child = ::fork();
-  ASSERT_GE(child, 0);
-  if (child == 0) {
+  const auto refused = [&] {
+    rooftile_buffer* const c = operands_.c.buffer;
     float value = 1;
-    const bool refused =
-        rooftile_buffer_upload(operands_.c.buffer, 0, &value, 4) == ROOFTILE_DEVICE_ERROR &&
-        rooftile_buffer_download(operands_.c.buffer, 0, &value, 4) == ROOFTILE_DEVICE_ERROR;
-    ::_exit(refused ? 0 : 1);
-  }
-  int status = -1;
-  ASSERT_EQ(::waitpid(child, &status, 0), child);
-  EXPECT_EQ(status, 0);
+    return rooftile_buffer_upload(c, 0, &value, 4) == ROOFTILE_DEVICE_ERROR &&
+           rooftile_buffer_download(c, 0, &value, 4) == ROOFTILE_DEVICE_ERROR;
+  };
+  EXPECT_EQ(in_a_child(refused), 0);
 }
 
 TEST_F(ResidentRefusalTest, OverlapsAndOffsetsOutsideTheBuffer) {
+  expect_refused(problem_.args,
+                 with(operands_, [&](auto& copy) { copy.a = copy.c, copy.a.offset += 20; }),
+                 "c overlaps a");
+  expect_refused(problem_.args, with(operands_, [&](auto& copy) { copy.b = operands_.c; }),
+                 "c overlaps b");
+  expect_refused(problem_.args, with(operands_, [&](auto& copy) { copy.a.offset = 100; }),
+                 "a takes ");
+  expect_refused(problem_.args, with(operands_, [&](auto& copy) { copy.c.offset += 1000; }),
+                 "c takes ");
   rooftile_resident_operands x = operands_;
-  x.a = {operands_.c.buffer, operands_.c.offset + 20};
-  expect_refused(problem_.args, x, "c overlaps a");
-  x = operands_;
-  x.b = operands_.c;
-  expect_refused(problem_.args, x, "c overlaps b");
-  x = operands_;
-  x.a.offset = 100;
-  expect_refused(problem_.args, x, "a takes ");
-  x = operands_;
-  x.c.offset += 1000;
-  expect_refused(problem_.args, x, "c takes ");
-  x = operands_;
   x.b.offset = -1;
   expect_refused(problem_.args, x, "b's offset is -1");
   x.b.offset = INT64_MAX / 2;
   expect_refused(problem_.args, x, "b's offset is ");
-  x = operands_;
-  x.a = {};
-  expect_refused(problem_.args, x, "a is null");
-  x = operands_;
-  x.bias = operands_.a;
-  expect_refused(problem_.args, x, "operands has bias");
+  expect_refused(problem_.args, with(operands_, [&](auto& copy) { copy.a = {}; }), "a is null");
+  expect_refused(problem_.args, with(operands_, [&](auto& copy) { copy.bias = operands_.a; }),
+                 "operands has bias");
 }
 
 TEST_F(ResidentRefusalTest, ArgumentsThatMeanHostMemory) {
@@ -96,9 +85,8 @@ TEST_F(ResidentRefusalTest, ArgumentsThatMeanHostMemory) {
   args = problem_.args;
   args.struct_size = 8;
   expect_refused(args, operands_, "struct_size");
-  rooftile_resident_operands x = operands_;
-  x.struct_size = 8;
-  expect_refused(problem_.args, x, "operands->struct_size");
+  expect_refused(problem_.args, with(operands_, [&](auto& copy) { copy.struct_size = 8; }),
+                 "operands->struct_size");
 }
 
 TEST_F(ResidentRefusalTest, HandlesThatWereReleasedOrAreOfAnotherKind) {

@@ -7,6 +7,7 @@
 
 #include "tests/support/resident_fixture.h"
 #include "tests/support/resized.h"
+#include "tests/support/with.h"
 
 namespace rooftile {
 namespace {
@@ -406,21 +407,17 @@ TEST_F(VulkanInterop, RefusesInvalidDevices) {
     EXPECT_THAT(rooftile_last_error(), HasSubstr(message));
     EXPECT_EQ(context, nullptr);
   };
+  refused(with(given(), [&](auto& x) { x.api_version = VK_API_VERSION_1_0; }), ROOFTILE_UNSUPPORTED,
+          "1.1 or later");
   rooftile_vulkan_device device = given();
-  device.api_version = VK_API_VERSION_1_0;
-  refused(device, ROOFTILE_UNSUPPORTED, "1.1 or later");
-  device = given();
   device.device = VK_NULL_HANDLE;
   refused(device, ROOFTILE_INVALID_ARGUMENT, "device is null");
-  device = given();
-  device.create_info = nullptr;
-  refused(device, ROOFTILE_INVALID_ARGUMENT, "create_info is null");
-  device = given();
-  device.queue_family = 1000;
-  refused(device, ROOFTILE_INVALID_ARGUMENT, "queue family 1000");
-  device = given();
-  device.struct_size = 4;
-  refused(device, ROOFTILE_INVALID_ARGUMENT, "struct_size");
+  refused(with(given(), [&](auto& x) { x.create_info = nullptr; }), ROOFTILE_INVALID_ARGUMENT,
+          "create_info is null");
+  refused(with(given(), [&](auto& x) { x.queue_family = 1000; }), ROOFTILE_INVALID_ARGUMENT,
+          "queue family 1000");
+  refused(with(given(), [&](auto& x) { x.struct_size = 4; }), ROOFTILE_INVALID_ARGUMENT,
+          "struct_size");
 }
 
 TEST_F(VulkanInterop, RefusesAPrecisionThatNeedsTheHost) {
@@ -451,24 +448,16 @@ TEST_F(VulkanInterop, RefusesInvalidOperands) {
               ROOFTILE_INVALID_ARGUMENT);
     EXPECT_THAT(rooftile_last_error(), HasSubstr(message));
   };
-  rooftile_vulkan_operands x = good;
-  x.usage = VK_BUFFER_USAGE_TRANSFER_SRC_BIT;
-  refused(x, "STORAGE_BUFFER_BIT");
-  x = good;
-  x.b = x.c;
-  refused(x, "c overlaps b");
-  x = good;
-  x.b = x.a;
-  x.b.bytes -= 4;
-  refused(x, "given with two sizes");
-  x = good;
-  x.a.bytes = 8;
-  refused(x, "a takes ");
+  refused(with(good, [&](auto& x) { x.usage = VK_BUFFER_USAGE_TRANSFER_SRC_BIT; }),
+          "STORAGE_BUFFER_BIT");
+  refused(with(good, [&](auto& x) { x.b = x.c; }), "c overlaps b");
+  refused(with(good, [&](auto& x) { x.b = x.a, x.b.bytes -= 4; }), "given with two sizes");
+  refused(with(good, [&](auto& x) { x.a.bytes = 8; }), "a takes ");
   // Kernels read 32-bit words. The word that holds the third element of A extends beyond the
   // buffer.
   Product halves(packed_problem(1, 1, 3, Transpose::kNo, Transpose::kNo, 1, parse_types("f16")));
   const ProblemArgs half_problem(halves);
-  x = good;
+  rooftile_vulkan_operands x = good;
   x.a.bytes = 6;
   EXPECT_EQ(rooftile_vulkan_prepare(context_, &half_problem.args, &x, nullptr),
             ROOFTILE_UNSUPPORTED);
