@@ -9,6 +9,7 @@ import sqlite3
 import subprocess
 import sys
 
+import numpy
 import pytest
 
 # A shell that starts the tests in the background ignores these, and programs that are started so go on ignoring them.
@@ -62,6 +63,11 @@ class Rooftile:
         self.database = self.folder / "rooftile.db"
         inherited = {k: v for k, v in os.environ.items() if not k.startswith(("ROOFTILE_", "XDG_", "COLUMNS", "NO_COLOR"))}
         self.environment = dict(inherited, HOME=str(folder), TERM="xterm", ROOFTILE_DB=str(self.database))
+
+    def save(self, **arrays):
+        """Writes each array to NAME.npy."""
+        for name, array in arrays.items():
+            numpy.save(self.folder / f"{name}.npy", array)
 
     def start(self, *arguments, prefix=(), **options):
         return subprocess.Popen([*prefix, PROGRAM, *map(str, arguments)], cwd=self.folder, text=True,

@@ -28,8 +28,7 @@ def test_tune_says_what_to_install(rooftile, broken):
 
 def test_products_run_on_the_host(rooftile, broken):
     a, b = np.ones((5, 6), np.float32), np.ones((6, 7), np.float32)
-    np.save(rooftile.folder / "a.npy", a)
-    np.save(rooftile.folder / "b.npy", b)
+    rooftile.save(a=a, b=b)
     assert " host" in rooftile.run("gemm", "a.npy", "b.npy", "-o", "c.npy", "--verify", **broken).stdout
     np.testing.assert_array_equal(np.load(rooftile.folder / "c.npy"), a @ b)
 

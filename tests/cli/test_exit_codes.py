@@ -120,9 +120,7 @@ def tuned_file(tmp_path_factory):
 @pytest.fixture
 def prepared(rooftile, tuned_file):
     rooftile.database.write_bytes(tuned_file.read_bytes())
-    np.save(rooftile.folder / "a.npy", np.eye(32, dtype=np.float32))
-    np.save(rooftile.folder / "b.npy", np.eye(32, dtype=np.float32))
-    np.save(rooftile.folder / "text_nan.npy", np.full((32, 4), np.nan, np.float32))
+    rooftile.save(a=np.eye(32, dtype=np.float32), b=np.eye(32, dtype=np.float32), text_nan=np.full((32, 4), np.nan, np.float32))
     for name in ("text.db", "text.npy"):
         (rooftile.folder / name).write_text("my shopping list\n")
     (rooftile.folder / "folder").mkdir()

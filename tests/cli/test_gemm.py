@@ -17,8 +17,7 @@ def matrices(rooftile, trans_a=False, trans_b=False, order="C", dtype=np.float32
     rng = np.random.default_rng(7)
     a, b, c = (rng.standard_normal(shape).astype(np.float32) for shape in [(M, K), (K, N), (M, N)])
     np.save(rooftile.folder / "a.npy", np.array(a.T if trans_a else a, order=order, dtype=dtype))
-    np.save(rooftile.folder / "b.npy", np.array(b.T if trans_b else b, order=order, dtype=dtype))
-    np.save(rooftile.folder / "c0.npy", np.array(c, order=order, dtype=dtype))
+    rooftile.save(b=np.array(b.T if trans_b else b, order=order, dtype=dtype), c0=np.array(c, order=order, dtype=dtype))
     return a.astype(np.float64), b.astype(np.float64), c.astype(np.float64)
 
 
@@ -67,8 +66,7 @@ def test_host64_keeps_float64_files(rooftile):
 def test_nan_and_infinity_propagate(rooftile):
     a, b = np.ones((4, 6), np.float32), np.ones((6, 5), np.float32)
     a[1, 2], a[2, 3], b[0, 4] = np.nan, np.inf, -np.inf
-    np.save(rooftile.folder / "a.npy", a)
-    np.save(rooftile.folder / "b.npy", b)
+    rooftile.save(a=a, b=b)
     rooftile.run("gemm", "a.npy", "b.npy", "-o", "c.npy")
     with np.errstate(invalid="ignore"):
         np.testing.assert_array_equal(np.load(rooftile.folder / "c.npy"), a @ b)
@@ -152,8 +150,7 @@ def test_mixed_files_are_multiplied_in_float32(rooftile):
 
 def test_unsigned_bytes_are_not_taken_for_signed_ones(rooftile):
     a, b = np.full((3, 4), 200, np.uint8), np.full((4, 5), 255, np.uint8)
-    np.save(rooftile.folder / "a.npy", a)
-    np.save(rooftile.folder / "b.npy", np.asfortranarray(b))
+    rooftile.save(a=a, b=np.asfortranarray(b))
     rooftile.run("gemm", "a.npy", "b.npy", "-o", "c.npy", "--type-c", "f32", "--alpha", "0.5", "--verify")
     assert (np.load(rooftile.folder / "c.npy") == 4 * 200 * 255 / 2).all()
     np.save(rooftile.folder / "b.npy", np.full((4, 5), -1, np.int8))

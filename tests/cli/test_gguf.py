@@ -141,8 +141,7 @@ def test_a_tensor_is_the_operand_b_of_gemm(rooftile, model, name):
 def test_a_matrix_is_quantised_to_a_tensor_that_gemm_multiplies(rooftile, name, dtype):
     random = np.random.default_rng(3)
     w = random.standard_normal((COLUMNS, 3)).astype(np.float32)
-    np.save(rooftile.folder / "w.npy", w)
-    np.save(rooftile.folder / "x.npy", random.standard_normal((5, COLUMNS)).astype(dtype))
+    rooftile.save(w=w, x=random.standard_normal((5, COLUMNS)).astype(dtype))
     said = rooftile.run("quantize", "w.npy", "-o", "w", "--format", name.lower()).stdout
     assert f"w.gguf: weight {name.lower()} of 3 x {COLUMNS}" in said
     assert "1 tensor\n" in rooftile.run("gguf", "w.gguf").stdout
@@ -230,8 +229,7 @@ def test_what_no_format_holds_is_refused(rooftile):
 
 
 def test_a_tensor_that_cannot_be_multiplied_is_refused(rooftile, model):
-    np.save(rooftile.folder / "x.npy", np.zeros((2, COLUMNS), np.float32))
-    np.save(rooftile.folder / "short.npy", np.zeros((2, COLUMNS - 1), np.float32))
+    rooftile.save(x=np.zeros((2, COLUMNS), np.float32), short=np.zeros((2, COLUMNS - 1), np.float32))
     def refused(says, *arguments, code=1):
         rooftile.refuses("gemm", *arguments, "-o", "y.npy", says=says, code=code)
         assert not (rooftile.folder / "y.npy").exists()

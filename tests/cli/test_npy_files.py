@@ -10,8 +10,7 @@ def files(rooftile):
     """a.npy (3 x 4) and b.npy (4 x 5), small whole numbers, so that every sum is exact."""
     rng = np.random.default_rng(1)
     a, b = (rng.integers(-9, 10, shape).astype(np.float32) for shape in [(3, 4), (4, 5)])
-    np.save(rooftile.folder / "a.npy", a)
-    np.save(rooftile.folder / "b.npy", b)
+    rooftile.save(a=a, b=b)
     return a, b
 
 
@@ -48,8 +47,7 @@ def test_result_has_the_bytes_that_numpy_writes(rooftile, files):
 @pytest.mark.parametrize("shape_a, shape_b", [((0, 4), (4, 5)), ((3, 0), (0, 5)), ((3, 4), (4, 0)), ((0, 0), (0, 0))])
 def test_empty_matrices(rooftile, shape_a, shape_b):
     a, b = np.ones(shape_a, np.float32), np.ones(shape_b, np.float32)
-    np.save(rooftile.folder / "a.npy", a)
-    np.save(rooftile.folder / "b.npy", b)
+    rooftile.save(a=a, b=b)
     c = product(rooftile)
     assert c.shape == (shape_a[0], shape_b[1]) and not c.any()
 

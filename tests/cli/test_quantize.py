@@ -195,8 +195,7 @@ def test_unusable_weights(rooftile):
 def test_one_block_that_values_of_4_and_of_8_bits_could_fill_needs_bits(rooftile, bits, block, k):
     w = np.random.default_rng(6).standard_normal((k, 5)).astype(np.float32)
     x = np.random.default_rng(7).standard_normal((2, k)).astype(np.float32)
-    np.save(rooftile.folder / "w.npy", w)
-    np.save(rooftile.folder / "x.npy", x)
+    rooftile.save(w=w, x=x)
     rooftile.run("quantize", "w.npy", "-o", "q", "--bits", bits, "--block", block)
     product = ["x.npy", "q.values.npy", "--scales", "q.scales.npy", "-o", "y.npy"]
     rooftile.refuses("gemm", *product, says=f"q.values.npy has shape .*bits a block; say which with --bits")
@@ -211,9 +210,7 @@ def test_one_block_that_values_of_4_and_of_8_bits_could_fill_needs_bits(rooftile
 def test_files_that_do_not_fit_together(rooftile):
     weights(rooftile)
     rooftile.run("quantize", "w.npy", "-o", "q", "--zero-points", "packed")
-    np.save(rooftile.folder / "x.npy", np.zeros((3, K), np.float32))
-    np.save(rooftile.folder / "half.npy", np.zeros((3, K), np.float16))
-    np.save(rooftile.folder / "short.npy", np.zeros((3, 20), np.float32))
+    rooftile.save(x=np.zeros((3, K), np.float32), half=np.zeros((3, K), np.float16), short=np.zeros((3, 20), np.float32))
     product = ["q.values.npy", "--scales", "q.scales.npy", "-o", "y.npy"]
     rooftile.refuses("gemm", "half.npy", *product, says="scales have A's type|they have A's type")
     rooftile.refuses("gemm", "short.npy", *product, says="k = 20")

@@ -101,8 +101,7 @@ def test_calibrate_stores_figures_and_shows_their_drift(tuned, tuned_folder):
 
 def test_device_tier_computes_right_and_the_same_each_time(tuned):
     rng = np.random.default_rng(3)
-    np.save(tuned.folder / "a.npy", rng.standard_normal((96, 112)).astype(np.float32))
-    np.save(tuned.folder / "b.npy", rng.standard_normal((112, 80)).astype(np.float32))
+    tuned.save(a=rng.standard_normal((96, 112)).astype(np.float32), b=rng.standard_normal((112, 80)).astype(np.float32))
     results = []
     for _ in range(2):
         run = tuned.run("gemm", "a.npy", "b.npy", "-o", "c.npy", "--tier", "device", "--verify")
@@ -144,8 +143,7 @@ def test_a_finished_problem_is_not_tuned_again(tuned):
 def test_lists_made_stale_by_new_templates_are_refreshed(tuned):
     assert "nothing to refresh" in tuned.run("tune", "--refresh", "--budget", "20s").stdout
     change(tuned.database, "UPDATE candidates SET hash = 'old' || hash")  # simulates kernels from older templates
-    np.save(tuned.folder / "a.npy", np.ones((96, 112), dtype=np.float32))
-    np.save(tuned.folder / "b.npy", np.ones((112, 80), dtype=np.float32))
+    tuned.save(a=np.ones((96, 112), dtype=np.float32), b=np.ones((112, 80), dtype=np.float32))
     on_device = ["gemm", "a.npy", "b.npy", "-o", "c.npy", "--tier", "device", "--verify"]
     tuned.refuses(*on_device, says="the certified kernel is not.*rooftile tune")
     assert "refreshed 1 of 1 problems" in tuned.run("tune", "--refresh", "--budget", "60s", timeout=90).stdout
@@ -222,8 +220,7 @@ def logged(rooftile):
 
 
 def multiply(rooftile, m, n, k, **environment):
-    np.save(rooftile.folder / "a.npy", np.ones((m, k), np.float32))
-    np.save(rooftile.folder / "b.npy", np.ones((k, n), np.float32))
+    rooftile.save(a=np.ones((m, k), np.float32), b=np.ones((k, n), np.float32))
     rooftile.run("gemm", "a.npy", "b.npy", "-o", "c.npy", "--tier", "device", **environment)
 
 

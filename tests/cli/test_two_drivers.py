@@ -80,8 +80,7 @@ def test_report_keeps_the_devices_apart(both):
 def test_calls_run_on_the_selected_device_else_on_the_faster_one(both, wanted, used):
     environment = {"ROOFTILE_DEVICE": wanted} if wanted else {}
     a, b = np.ones((33, 34), np.float32), np.ones((34, 35), np.float32)
-    np.save(both.folder / "a.npy", a)
-    np.save(both.folder / "b.npy", b)
+    both.save(a=a, b=b)
     said = both.run("gemm", "a.npy", "b.npy", "-o", "c.npy", "--tier", "device", "--verify", **environment).stdout
     assert " device in " in said and "verified" in said
     np.testing.assert_array_equal(np.load(both.folder / "c.npy"), a @ b)
