@@ -80,10 +80,11 @@ TEST_F(Import, TheMemoryOutlivesItsBuffer) {
 
 TEST_F(Import, UnalignedMemoryIsRefusedWithTheAlignment) {
   Device& device = test_device();
-  for (const auto& [offset, bytes] :
+  for (const auto& [offset, size] :
        {std::pair(std::uint64_t{64}, alignment_), std::pair(std::uint64_t{0}, alignment_ + 64),
         std::pair(std::uint64_t{0}, std::uint64_t{0})}) {
     char* const memory = reinterpret_cast<char*>(memory_.get()) + offset;
+    const std::uint64_t bytes = size;  // Clang 14 captures no structured binding.
     EXPECT_THAT(message_of([&] { device.import_host(memory, bytes); }, ErrorCode::kInvalidArgument),
                 testing::HasSubstr(std::to_string(alignment_)))
         << offset << " " << bytes;

@@ -3,6 +3,7 @@
 #include "generator/space.h"
 #include "runtime/device/device.h"
 #include "tests/support/c_api_fixture.h"
+#include "tests/support/fast_kernel.h"
 #include "tests/support/first_device.h"
 #include "tests/support/synthetic_database.h"
 

@@ -12,6 +12,7 @@
 
 #include "core/error.h"
 #include "core/half.h"
+#include "generator/space.h"
 #include "runtime/device/device.h"
 #include "runtime/dispatch/context.h"
 #include "tests/support/call_of.h"
