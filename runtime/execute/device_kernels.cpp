@@ -33,9 +33,8 @@ struct Slot {
 }  // namespace
 
 struct DeviceKernels::Impl {
-  Impl(DeviceProfile profile_of_device, std::filesystem::path cache_folder)
-      : profile(std::move(profile_of_device)),
-        cache(std::make_shared<KernelCache>(std::move(cache_folder))) {}
+  Impl(DeviceProfile profile_of_device, std::shared_ptr<KernelCache> compiled)
+      : profile(std::move(profile_of_device)), cache(std::move(compiled)) {}
 
   const DeviceProfile profile;
   const std::shared_ptr<KernelCache> cache;
@@ -310,8 +309,8 @@ void DeviceKernels::Impl::compile_first(std::span<const RankedChoice> choices,
   changed.notify_all();
 }
 
-DeviceKernels::DeviceKernels(DeviceProfile profile, std::filesystem::path cache_folder)
-    : impl_(std::make_unique<Impl>(std::move(profile), std::move(cache_folder))) {}
+DeviceKernels::DeviceKernels(DeviceProfile profile, std::shared_ptr<KernelCache> compiled)
+    : impl_(std::make_unique<Impl>(std::move(profile), std::move(compiled))) {}
 
 DeviceKernels::~DeviceKernels() {
   // Destroying a condition variable on which the parent's threads wait would block the child

@@ -24,8 +24,9 @@ class DeviceKernels {
   struct Impl;
 
  public:
-  /// `profile` is the device as it was when it was tuned. The constructor opens nothing.
-  DeviceKernels(DeviceProfile profile, std::filesystem::path cache_folder);
+  /// `profile` is the device as it was when it was tuned, `compiled` gets its kernels. The
+  /// constructor opens nothing.
+  DeviceKernels(DeviceProfile profile, std::shared_ptr<KernelCache> compiled);
   /// Waits for compilation in the background.
   ~DeviceKernels();
 

@@ -48,11 +48,11 @@ DeviceTier::DeviceTier(DeviceProfile profile, DeviceRates rates, KernelRanking r
                        std::shared_ptr<OnDemandKernels> on_demand, double host_gbps)
     : profile_(std::move(profile)),
       rates_(std::move(rates)),
+      compiled_(std::make_shared<KernelCache>(std::move(cache_folder))),
       room_(profile_.device_memory_bytes / kShareOfMemory),
-      kernels_(profile_, std::move(cache_folder)),
       chooser_(std::make_shared<const KernelChooser>(profile_, rates_, std::move(ranking),
-                                                     std::move(on_demand), kernels_.cache(),
-                                                     host_gbps)) {}
+                                                     std::move(on_demand), compiled_, host_gbps)),
+      kernels_(profile_, compiled_) {}
 
 std::shared_ptr<const Kernel> DeviceTier::kernel(const CandidateRecord& candidate,
                                                  const Signature& signature) {
@@ -65,7 +65,7 @@ DeviceTier::Refusal DeviceTier::veto(const Problem& p) const {
     return {Veto::kDeviceGone, std::move(gone)};
   if (std::string large = does_not_fit(p); !large.empty())
     return {Veto::kDoesNotFit, std::move(large)};
-  if (kernels_.cache()->any_failed())
+  if (compiled_->any_failed())
     if (const auto kernels = chooser_->ranked(p); !kernels.empty() && all_failed(kernels))
       return {Veto::kNoKernel, fmt::format("every kernel of {} for it has failed: {}",
                                            profile_.name, kernels_.last_failure())};

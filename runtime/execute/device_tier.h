@@ -51,7 +51,7 @@ class DeviceTier {
   Refusal veto(const Problem& p) const;
   /// Whether all of these kernels have failed, so that none of them is used any more.
   bool all_failed(std::span<const RankedChoice> kernels) const {
-    return rooftile::all_failed(*kernels_.cache(), kernels);
+    return rooftile::all_failed(*compiled_, kernels);
   }
 
   /// Whether the device's memory and buffers hold the operands of `products` calls at a time.
@@ -94,7 +94,7 @@ class DeviceTier {
                                        const Signature& signature);
 
   /// The device's compiled kernels. Calls on device buffers share them.
-  const std::shared_ptr<KernelCache>& kernel_cache() const { return kernels_.cache(); }
+  const std::shared_ptr<KernelCache>& kernel_cache() const { return compiled_; }
 
   /// Runs the call with the first kernel that works, and writes C only on success. Only with
   /// Wait::kNo may it return without running. margin_ns is how much longer a quick kernel may take
@@ -172,6 +172,7 @@ class DeviceTier {
 
   const DeviceProfile profile_;
   const DeviceRates rates_;
+  const std::shared_ptr<KernelCache> compiled_;
 
   StagingRoom room_;
   std::mutex running_;      ///< Held while the device computes a call or one slice of it.
@@ -179,8 +180,9 @@ class DeviceTier {
   std::unique_ptr<BufferPool> pool_;
   std::atomic<const BufferPool*> made_pool_ = nullptr;  ///< Readable without making_pool_.
   std::atomic<std::uint64_t> imports_ = 0;
-  DeviceKernels kernels_;
+  // Compilation in the background, for whose end kernels_ waits, uses candidates of the chooser.
   const std::shared_ptr<const KernelChooser> chooser_;
+  DeviceKernels kernels_;
 };
 
 }  // namespace rooftile
