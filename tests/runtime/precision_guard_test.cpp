@@ -165,6 +165,25 @@ TEST(SpotCheckTest, CoversEveryElement) {
       }
 }
 
+// No kernel has a float32 sum of 4e40, and the guard that would refuse such operands is another
+// one.
+TEST(SpotCheckTest, SumsThatOverflowConvictNoKernel) {
+  for (const float alpha : {1.0f, 1e-30f, kNan}) {
+    Problem p = padded_problem(3, 5, 4, Transpose::kNo, Transpose::kNo, alpha);
+    Product product(p);
+    std::ranges::fill(product.a, 1e20f);
+    std::ranges::fill(product.b, 1e20f);
+    GemmCall call = call_of(product);
+    call.a = product.a.data();
+    call.b = product.b.data();
+    std::vector<float> computed(product.c.size(), std::numeric_limits<float>::infinity());
+    const auto mismatch =
+        SpotCheck(Precision::kStandard, 3).mismatch(call, computed.data(), p.ldc, p.stride_c);
+    ASSERT_TRUE(mismatch) << alpha;
+    EXPECT_FALSE(mismatch->wrong) << mismatch->what;
+  }
+}
+
 TEST(SpotCheckTest, HighPrecisionIsStricterThanCertification) {
   // The error is 10^-5 of the sum of magnitudes. Float32 sums of 2000 terms may have it, and
   // kStandard accepts it.
