@@ -101,7 +101,9 @@ HostSide host_side(const Call& call, const LogSizes& sizes, const DispatchModel&
     return host_time(call, bytes, sizes, model.host(tier), model.device());
   };
   HostSide times = {.host = time_of(Tier::kHost), .host1 = time_of(Tier::kHost1)};
-  if (call.precision == Precision::kExact64) {
+  // No check covers the host's float32 sums, so that it computes in float64 for kHigh as well.
+  const bool high = call.precision == Precision::kHigh && model.host(Tier::kHost64).calibrated();
+  if (call.precision == Precision::kExact64 || high) {
     times.host64 = time_of(Tier::kHost64);
     times.tier = Tier::kHost64;
   } else {

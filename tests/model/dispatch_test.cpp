@@ -237,6 +237,21 @@ TEST(Dispatch, Float64RunsOnHost64HoweverFastTheDevice) {
   EXPECT_EQ(decide(call, calibrated(), DeviceKind::kIntegrated, {}).tier, Tier::kDevice);
 }
 
+TEST(Dispatch, HighPrecisionComparesTheDeviceWithFloat64OnTheHost) {
+  Call call{.problem = packed_problem(2000, 2000, 2000), .precision = Precision::kHigh};
+  const Decision high = decide(call, calibrated(), DeviceKind::kIntegrated, {});
+  EXPECT_EQ(high.best_host_ns, high.host64_ns);
+  ASSERT_LT(high.host_ns, high.host64_ns);
+  call.kernel_ns = (high.host_ns + high.host64_ns) / 2;
+  EXPECT_EQ(decide(call, calibrated(), DeviceKind::kIntegrated, {}).tier, Tier::kDevice);
+  call.precision = Precision::kStandard;
+  EXPECT_NE(decide(call, calibrated(), DeviceKind::kIntegrated, {}).tier, Tier::kDevice);
+  call.precision = Precision::kHigh;
+  Calibration without = calibrated();
+  without.host64 = {};
+  EXPECT_NE(decide(call, without, DeviceKind::kIntegrated, {}).tier, Tier::kDevice);
+}
+
 TEST(Dispatch, StaysOnTheHostWithoutCalibrationAndSaysWhy) {
   const Call call{.problem = packed_problem(2000, 2000, 2000)};
   Calibration c = calibrated();
