@@ -163,7 +163,9 @@ void Context::Impl::run(const Request& r) {
 void Context::Impl::run_without_packed(const Request& r) {
   GemmCall plain = *r.call;
   plain.packed = nullptr;
-  run(planner.request(plain));
+  Request without = planner.request(plain);
+  without.devices = Devices::kOne;  // Calls with a packed operand are not divided.
+  run(without);
 }
 
 std::shared_ptr<Resident> Context::Impl::packing_resident() {

@@ -22,7 +22,9 @@ bool rounds_between(const std::vector<GemmCall>& slices, const GemmCall& call) {
 
 }  // namespace
 
-bool is_host(Tier tier) { return tier != Tier::kDevice && tier != Tier::kSplit; }
+bool is_host(Tier tier) {
+  return tier == Tier::kHost || tier == Tier::kHost1 || tier == Tier::kHost64;
+}
 
 Outcome Executor::run(const Request& r, Plan& plan, RepeatedCalls* repeated) {
   if (plan.reason == Reason::kNothingToDo) return {.reason = plan.reason};
@@ -112,7 +114,9 @@ Outcome Executor::on_device(const Request& r, Plan& plan) {
       if (!is_gone && !gives_only_packed(call)) {
         GemmCall plain = call;  // Other kernels read the operand itself.
         plain.packed = nullptr;
-        return run_planned(planner_.request(plain));
+        Request without = planner_.request(plain);
+        without.devices = Devices::kOne;
+        return run_planned(without);
       }
     }
     if (plan.only_device) throw;

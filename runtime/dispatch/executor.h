@@ -1,4 +1,5 @@
-// Runs plans: the only place where a failure on the device is caught, and the host asked instead.
+// Runs plans: the only place where the failure of a call on the device is caught, and the host
+// asked instead.
 #pragma once
 
 #include <exception>

@@ -242,7 +242,13 @@ Explanation Planner::explain(const Request& r, const Residencies& given) const {
   if (unsplit == Tier::kDevice && !all_resident(where) && !packed_operand(where))
     e.quick_kernel = quick_kernel(p, e.forced ? std::numeric_limits<double>::infinity()
                                               : e.decision.best_host_ns - e.decision.device_ns);
-  e.split = explain_split(r, e.decision.tier == Tier::kSplit, !in_host_memory(where));
+  const bool follows = e.decision.tier == Tier::kSplit;
+  e.split = explain_split(r, follows, !in_host_memory(where));
+  if (!follows) return e;
+  const std::shared_ptr<SplitCourse> course = course_of(p, r.guard);
+  const std::vector<PlannedShare> shares = course->shares();
+  // One worker alone is no split, unless it is another device.
+  if (shares.size() == 1) e.decision.tier = course->decision().workers[shares.front().party].tier;
   return e;
 }
 
