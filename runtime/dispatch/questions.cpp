@@ -236,7 +236,7 @@ Explanation Planner::explain(const Request& r, const Residencies& given) const {
   const Tier decided = e.decision.tier;
   const Tier without_plan = decided == Tier::kDevice ? decided : precise_host(decided, r.guard);
   e.decision.tier = plan ? plan->tier : without_plan;
-  e.for_precision = plan ? plan->reason == Reason::kPrecision : without_plan != decided;
+  e.for_precision = plan ? plan->reason == Reason::kPrecision : without_plan == Tier::kHost64;
   const Tier unsplit = e.decision.tier == Tier::kSplit ? plan->unsplit : e.decision.tier;
   if (is_grouped(p)) return e;  // Such a call waits for its kernel, and is not split.
   if (unsplit == Tier::kDevice && !all_resident(where) && !packed_operand(where))
