@@ -43,6 +43,13 @@ const PackedForm* PackedOperand::panels_for(const Variant& v, const Problem& p) 
   return form == forms.end() ? nullptr : &*form;
 }
 
+GemmCall without_packed(const GemmCall& call) {
+  GemmCall plain = call;
+  plain.packed = nullptr;
+  plain.devices = Devices::kOne;
+  return plain;
+}
+
 bool gives_only_packed(const GemmCall& call) {
   return call.packed != nullptr && !has_operand(call, call.packed->shape.operand);
 }

@@ -66,6 +66,9 @@ void check_packed(const PackedOperand& packed, const GemmCall& call, Layout layo
 
 /// Whether the call needs an operand of which it gives the packed copy alone.
 bool gives_only_packed(const GemmCall& call);
+/// The same call for kernels that read the operand itself. Calls with a packed operand are not
+/// divided over devices, so that this one asks for one.
+GemmCall without_packed(const GemmCall& call);
 /// Whether the call has the operand besides the packed one, or needs none.
 bool has_operand(const GemmCall& call, Operand operand);
 

@@ -9,12 +9,7 @@ namespace {
 
 constexpr std::int64_t kRowStep = 4;  // elements that a row of the device's sums is rounded up to
 
-bool widens_a(const Problem& p, const Types& types) { return p.types.a != types.a; }
-bool widens_b(const Problem& p, const Types& types) {
-  return widens_a(p, types) || quantized(p.types) != quantized(types);
-}
-
-/// Bytes of a pass that reads `elements` sums and makes C of them.
+/// Bytes of a pass that reads the sums and makes C of them.
 double bytes_over_c(const Problem& p) {
   const auto elements = static_cast<double>(p.m * p.n * p.batch);
   const auto bytes_c = static_cast<double>(bytes_of(p.types.c));

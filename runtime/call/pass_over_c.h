@@ -18,7 +18,13 @@ Types types_before_pass(const Problem& p);
 /// The product before the host's pass: packed, without epilogue, beta 0. types:
 /// types_before_pass(), or Types{} where the host widens the operands to float32.
 Problem problem_before_host_pass(const Problem& p, const Types& types);
-/// What the host passes over around that product: "c", or "a, b and c" where it widens operands.
+/// Whether the host widens A, or B, for a product of these types.
+inline bool widens_a(const Problem& p, const Types& types) { return p.types.a != types.a; }
+inline bool widens_b(const Problem& p, const Types& types) {
+  return widens_a(p, types) || quantized(p.types) != quantized(types);
+}
+/// The operands that the host passes over around that product: "c", or "a, b and c" where it widens
+/// operands.
 std::string_view operands_of_host_pass(const Problem& p, const Types& types);
 /// Bytes that the host reads and writes around the product: operands that are widened, and C.
 double host_pass_bytes(const Problem& p, const Types& types);

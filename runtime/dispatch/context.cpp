@@ -155,17 +155,15 @@ void Context::Impl::run(const Request& r) {
   if (state.log != nullptr)
     state.log->say_answer(counted_problem(r), outcome,
                           packed_operand(outcome.where) ? about_packed(call) : "");
-  const Problem answered = r.grouped != nullptr ? equal_batch(*r.grouped) : Problem();
-  cache.last.set(state.id, r.grouped != nullptr ? answered : r.problem(),
-                 entry != nullptr ? &entry->problem : nullptr, outcome);
+  if (r.grouped != nullptr)
+    cache.last.set(state.id, equal_batch(*r.grouped), nullptr, outcome);
+  else
+    cache.last.set(state.id, r.problem(), entry != nullptr ? &entry->problem : nullptr, outcome);
 }
 
 void Context::Impl::run_without_packed(const Request& r) {
-  GemmCall plain = *r.call;
-  plain.packed = nullptr;
-  Request without = planner.request(plain);
-  without.devices = Devices::kOne;  // Calls with a packed operand are not divided.
-  run(without);
+  const GemmCall plain = without_packed(*r.call);
+  run(planner.request(plain));
 }
 
 std::shared_ptr<Resident> Context::Impl::packing_resident() {

@@ -112,11 +112,8 @@ Outcome Executor::on_device(const Request& r, Plan& plan) {
       state_.make_plans_void();
       const bool is_gone = state_.device->veto(call.problem).name != Veto::kNone;
       if (!is_gone && !gives_only_packed(call)) {
-        GemmCall plain = call;  // Other kernels read the operand itself.
-        plain.packed = nullptr;
-        Request without = planner_.request(plain);
-        without.devices = Devices::kOne;
-        return run_planned(without);
+        const GemmCall plain = without_packed(call);
+        return run_planned(planner_.request(plain));
       }
     }
     if (plan.only_device) throw;

@@ -24,8 +24,8 @@ HostPass::HostPass(const GemmCall& call, const Types& types) : call_(call), prod
   plain.lda = p.lda, plain.stride_a = p.stride_a;
   plain.ldb = p.ldb, plain.stride_b = p.stride_b;
   product_.epilogue = {};
-  if (types.a != p.types.a) place_a();
-  if (types.a != p.types.a || quantized(types) != quantized(p.types)) place_b();
+  if (widens_a(p, types)) place_a();
+  if (widens_b(p, types)) place_b();
   place_sums();
 }
 

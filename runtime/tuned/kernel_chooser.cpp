@@ -62,8 +62,7 @@ KernelChoice KernelChooser::choose(const Problem& p) const {
                        .pass_over = operands_of_host_pass(p, types)};
   if (own.kernels.empty()) return pass;
   // Of the same operands the kernel that needs no pass is the faster one.
-  const bool same_operands = types.a == p.types.a && quantized(types) == quantized(p.types);
-  if (same_operands || host_gbps_ <= 0) return own;
+  if (!widens_b(p, types) || host_gbps_ <= 0) return own;
   const double own_ns = predicted_ns(p, own.kernels);
   return predicted_ns(pass.problem, ranked(pass)) + pass.pass_ns < own_ns ? pass : own;
 }
