@@ -66,10 +66,7 @@ class TunedCounters : public ::testing::Test {
                                       .device = profile_,
                                       .rates = rates_,
                                       .space = space_,
-                                      .options = options,
-                                      .over = [] { return false; },
-                                      .elapsed_s = [] { return 0.0; },
-                                      .progress = [](const TuneProgress&) {}},
+                                      .options = options},
                                      device, problem, kBudgetS));
     });
     return results;

@@ -101,10 +101,7 @@ class IsolationTest : public ::testing::Test {
                          .device = profile_,
                          .rates = rates,
                          .space = naive_,
-                         .options = options,
-                         .over = [] { return false; },
-                         .elapsed_s = [] { return 0.0; },
-                         .progress = [](const TuneProgress&) {}},
+                         .options = options},
                         device, problem_, 600);
     lost_s_ = runner.lost_s();
     failures_ = runner.failures();

@@ -67,10 +67,7 @@ class PrepackedTest : public ::testing::Test {
                 .device = profile_,
                 .rates = rates,
                 .space = space,
-                .options = options,
-                .over = [] { return false; },
-                .elapsed_s = [] { return 0.0; },
-                .progress = [](const TuneProgress&) {}},
+                .options = options},
                device_, problem_, 60);
     return store_.winners(device_);
   }

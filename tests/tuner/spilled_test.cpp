@@ -154,10 +154,7 @@ TEST_F(SpilledTest, AProblemWhoseEveryKernelSpillsHasAWinner) {
                                        .device = profile_,
                                        .rates = rates,
                                        .space = space,
-                                       .options = options,
-                                       .over = [] { return false; },
-                                       .elapsed_s = [] { return 0.0; },
-                                       .progress = [](const TuneProgress&) {}};
+                                       .options = options};
   const TuneResult result = tune_alone(context, device_, problem_, 60);
   EXPECT_NE(result.winner, "");
   EXPECT_GT(result.default_ns, 0);

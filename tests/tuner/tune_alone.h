@@ -6,9 +6,13 @@
 
 namespace rooftile {
 
-/// The result of tuning it within `seconds`; an empty one where it was never begun.
-inline TuneResult tune_alone(const ProblemTunerContext& context, RowId device,
-                             const Problem& problem, double seconds) {
+/// The result of tuning it within `seconds`; an empty one where it was never begun. Where the context
+/// does not say, the run is not over, no time has passed, and nobody sees the progress.
+inline TuneResult tune_alone(ProblemTunerContext context, RowId device, const Problem& problem,
+                             double seconds) {
+  if (!context.over) context.over = [] { return false; };
+  if (!context.elapsed_s) context.elapsed_s = [] { return 0.0; };
+  if (!context.progress) context.progress = [](const TuneProgress&) {};
   TuneResult result;
   const TuneProblem wanted{.problem = problem};
   const double end_s = now_s() + seconds;
