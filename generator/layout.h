@@ -280,6 +280,27 @@ inline int piece_rows(const Variant& v, const Types& t) {
   return rows;
 }
 
+/// Whether a matrix kernel splits its float32 operands into parts that the units multiply
+/// (templates/matrix/split.glsl).
+inline bool splits_operands(const Variant& v, const Types& t) {
+  return v.family == Family::kMatrix && t.a == DataType::kF32;
+}
+/// The type that the units of a matrix kernel multiply, the parts of an operand that have it, and
+/// the products of parts that the sums consist of: those whose numbers add up to less than kParts.
+/// In units of u = 2^-24 of the sum of magnitudes, a sum is off by at most 2 for the products that
+/// are left out, 2 for the truncated sums of a step, and 1 for each operation along k but the first
+/// for their addition: less than the bound of the standard precision, k + 3.
+inline DataType unit_type(const Types& t) { return t.a == DataType::kF32 ? DataType::kBf16 : t.a; }
+inline constexpr int kParts = 3;
+inline int parts_of(const Types& t) { return t.a == DataType::kF32 ? kParts : 1; }
+inline int products_of(const Types& t) { return parts_of(t) * (parts_of(t) + 1) / 2; }
+/// Bytes of an element in the tiles of a matrix kernel, in all of its parts.
+inline std::int64_t unit_bytes(const Types& t) { return parts_of(t) * bytes_of(unit_type(t)); }
+/// Elements of a part in a 32-bit word of those tiles.
+inline int elements_per_unit_word(const Types& t) {
+  return static_cast<int>(kElementBytes / bytes_of(unit_type(t)));
+}
+
 /// Elements in what a vector width counts: those of a 32-bit word where operands are read as words,
 /// else 1.
 inline int elements_per_word(const Variant& v, const Types& t) {
@@ -296,19 +317,19 @@ inline bool narrows_fragments(const Variant& v, const Signature& s) {
 
 /// Whether a matrix kernel stores fragments of sums to C (where alpha is 1, beta 0 and the tile
 /// lies inside of C): a subgroup holds whole sums, and they have C's type of 32 bits, or only have
-/// to be narrowed.
+/// to be narrowed. Sums of parts are looked at one by one on their way to C.
 inline bool stores_fragments(const Variant& v, const Signature& s) {
   const Signature kernel = gemm_signature(v, s);
   return narrows_fragments(v, s) ||
-         (v.subgroups_k == 1 && kernel.types.c == sum_type(kernel.types) &&
-          bytes_of(kernel.types.c) == kElementBytes && !any(kernel.epilogue) &&
-          v.reduction == Reduction::kOrdered);
+         (v.subgroups_k == 1 && !splits_operands(v, s.types) &&
+          kernel.types.c == sum_type(kernel.types) && bytes_of(kernel.types.c) == kElementBytes &&
+          !any(kernel.epilogue) && v.reduction == Reduction::kOrdered);
 }
 
 /// Words in the vectors of a matrix kernel's tiles in shared memory: 16 bytes, or a fragment's row
 /// of matrix_k elements if shorter.
 inline int shared_words(const Variant& v, const Types& t) {
-  return std::clamp(v.matrix_k / elements_per_word(v, t), 1, 4);
+  return std::clamp(v.matrix_k / elements_per_unit_word(t), 1, 4);
 }
 
 /// Bytes of a matrix kernel's tile of an operand in shared memory, which has `rows` rows of A or
@@ -317,7 +338,7 @@ inline int shared_words(const Variant& v, const Types& t) {
 inline std::int64_t tile_bytes(const Variant& v, const Signature& s, Operand operand) {
   const bool is_a = operand == Operand::kA;
   if (!(is_a ? staged_a(v) : staged_b(v))) return 0;
-  const std::int64_t rows = is_a ? v.tile_m : v.tile_n, bytes = bytes_of(s.types.a);
+  const std::int64_t rows = is_a ? v.tile_m : v.tile_n, bytes = unit_bytes(s.types);
   const bool along_k =
       v.stage == Stage::kShared || is_a == ((is_a ? s.trans_a : s.trans_b) == Transpose::kNo);
   return along_k ? bytes * rows * (v.tile_k + v.shared_pad)
@@ -353,8 +374,8 @@ inline StoreRows store_rows(const Variant& v, const Types& t, int width, int row
   constexpr int kBankWords = 32;
   const int vector = width * elements_per_word(v, t), loads = v.tile_k / vector,
             vectors = kBankWords / width;
-  if (v.store_map == StoreMap::kPlain || width != shared_words(v, t) || loads == 0 ||
-      vectors % loads != 0)
+  if (v.store_map == StoreMap::kPlain || splits_operands(v, t) || width != shared_words(v, t) ||
+      loads == 0 || vectors % loads != 0)
     return {};
   const StoreRows permuted = {.together = vectors / loads,
                               .step = loads / std::gcd(loads, (v.tile_k + v.shared_pad) / vector)};

@@ -135,11 +135,13 @@ class Accesses {
         by_rows_(matrix_ && (along_k_ || v.stage != Stage::kStored)),
         rows_(is_a_ ? v.tile_m : v.tile_n),
         elements_(quantized_ ? load_values(v, s.types)
-                             : (is_a_ ? load_width_a(v, s) : load_width_b(v, s)) *
-                                   (matrix_ ? elements_per_word(v, s.types) : 1)),
+                  : splits_operands(v, s.types)
+                      ? shared_words(v, s.types) * elements_per_unit_word(s.types)
+                      : (is_a_ ? load_width_a(v, s) : load_width_b(v, s)) *
+                            (matrix_ ? elements_per_word(v, s.types) : 1)),
         stored_bytes_(
             bytes_of(matrix_ ? s.types.a : type_read(v, s, packed_ ? Packed::kYes : Packed::kNo))),
-        shared_bytes_(bytes_of(matrix_ ? s.types.a : sum_type(s.types))) {}
+        shared_bytes_(bytes_of(matrix_ ? unit_type(s.types) : sum_type(s.types))) {}
 
   Access lines() const {
     if (!staged_ && matrix_) return {};
@@ -189,7 +191,7 @@ class Accesses {
 
   /// $A_STEPS of templates/matrix/staged.glsl.
   int transposed_steps() const {
-    const int word = elements_per_word(v_, s_.types), vector = shared_words(v_, s_.types) * word;
+    const int word = elements_per_unit_word(s_.types), vector = shared_words(v_, s_.types) * word;
     const bool fills =
         v_.tile_k % vector == 0 && rows_ / elements_ * (v_.tile_k / vector) >= local_size(v_);
     return fills ? vector : word;
@@ -229,7 +231,7 @@ class Accesses {
   std::optional<Bytes> stored(int self) const {
     const std::optional<Position> at = position(self);
     if (!at) return {};
-    const int vector = elements_per_word(v_, s_.types) * shared_words(v_, s_.types);
+    const int vector = elements_per_unit_word(s_.types) * shared_words(v_, s_.types);
     const int elements = !matrix_                ? (along_k_ && !shares_a(v_) ? 1 : elements_)
                          : by_rows_ && !along_k_ ? transposed_steps()
                                                  : std::min(elements_, vector);

@@ -23,7 +23,7 @@ struct SignatureRule {
 /// Whether the device offers the shape of a matrix kernel for these types.
 bool offers_types(const TypedKernel& c) {
   return offers_matrix(c.v, c.limits, [&](const MatrixShape& shape) {
-    return shape.operand == c.s.types.a && shape.sum == sum_type(c.s.types);
+    return shape.operand == unit_type(c.s.types) && shape.sum == sum_type(c.s.types);
   });
 }
 
@@ -45,7 +45,7 @@ constexpr std::int64_t kMatrixAlignmentBytes = 16;  // of loads, or a fragment's
 bool fragments_are_aligned(const TypedKernel& c, bool staged, int rows, bool along_k, int run,
                            int loaded) {
   if (staged) {
-    const int vector = shared_words(c.v, c.s.types) * elements_per_word(c.v, c.s.types);
+    const int vector = shared_words(c.v, c.s.types) * elements_per_unit_word(c.s.types);
     const bool stored = c.v.stage == Stage::kStored && !along_k;
     return ((stored ? rows : c.v.tile_k) + c.v.shared_pad) % vector == 0 &&
            (!stored || run % vector == 0);
@@ -94,6 +94,20 @@ constexpr std::array kSignatureRules = {
         "the device's matrix units do not multiply these types in the shape matrix_m x matrix_n x "
         "matrix_k",
         [](const TypedKernel& c) { return c.v.family != Family::kMatrix || offers_types(c); }},
+    SignatureRule{
+        "float32 operands of matrix are split into parts on their way to shared memory, in the "
+        "order in which they are stored: load_path buffer, scope subgroup, stage stored",
+        [](const TypedKernel& c) {
+          return !splits_operands(c.v, c.s.types) ||
+                 (c.v.load_path_a == LoadPath::kBuffer && c.v.load_path_b == LoadPath::kBuffer &&
+                  !has_workgroup_scope(c.v) && c.v.stage == Stage::kStored);
+        }},
+    SignatureRule{
+        "sums of parts that are not finite are computed again in a loop over k, which the device's "
+        "driver would leave too early",
+        [](const TypedKernel& c) {
+          return !splits_operands(c.v, c.s.types) || c.limits.max_loop_trips == 0;
+        }},
     SignatureRule{"matrix units multiply half precision with f16 arithmetic, 8-bit integers with "
                   "i8 arithmetic, which the device lacks",
                   [](const TypedKernel& c) {
@@ -147,7 +161,7 @@ constexpr std::array kSignatureRules = {
         "rows",
         [](const TypedKernel& c) {
           return c.v.family != Family::kMatrix || c.v.stage != Stage::kStored ||
-                 bytes_of(c.s.types.a) == 2;
+                 bytes_of(unit_type(c.s.types)) == 2;
         }},
     SignatureRule{
         "stage stored loads A along k for the invocations of a vector kernel: A must not be "

@@ -208,6 +208,9 @@ constexpr Table kTables[] = {
     {kMatrix, "matrix units, two tiles in the order of the operands", 64, 512,
      "tile_m=128 tile_n=128,192 tile_k=16,32 subgroup_m=64 subgroup_n=48,64 unroll_k=16,32 "
      "stage=stored shared_pad=8 store_map=plain,permuted"},
+    // Three parts of 128 x 16 and of 16 x 128 elements take 31 to 36 KiB.
+    {kMatrix, "matrix units, float32 operands in parts", 64, 512,
+     "tile_k=16,32 stage=stored stages=1,2 shared_pad=8 prefetch=none,ahead"},
     {kMatrix, "matrix units, few tiles: subgroups divide the steps of each", 64, 512,
      "tile=32,64 tile_k=64 subgroups_k=2,4 unroll_k=16,32 stage=shared,stored stages=1 "
      "shared_pad=8 "

@@ -12,7 +12,7 @@
 //         +---------------+---------------+
 //
 // Operands keep their stored type and are read as 32-bit words, so that the device needs no 8-bit
-// or 16-bit storage.
+// or 16-bit storage. Only float32 operands become others: three parts in bfloat16 for each element.
 //:
 //: What limits it, on an H200: with one tile in shared memory a trip is one chain of these parts, of
 //: which multiplications are less than half, and a second workgroup that fits into shared memory
@@ -27,6 +27,7 @@
 //: LOAD_PATH_A, LOAD_PATH_B      DIRECT: fragments are loaded from memory; else from shared memory
 //: PACKED_A, PACKED_B            whether a pack kernel has laid fragments side by side (DIRECT)
 //: ALONG_K_A, ALONG_K_B          whether the operand is stored along k: A as m x k, B as n x k
+//: PARTS                         3: operands are float32, split into bfloat16 parts (matrix/split.glsl); else 1
 //: B_FORMAT                      PLAIN, or QUANTIZED or BLOCKS: B becomes float16 on the way
 //: STAGE                         SHARED, STORED: tiles lie in shared memory along k, or in the order of memory;
 //:                               NONE: both operands are DIRECT
@@ -57,13 +58,17 @@ layout(local_size_x = LOCAL_SIZE) in;
 #include "common/edge.glsl"
 #include "common/raster.glsl"
 
-#if LOAD_PATH_A == DIRECT
+#if PARTS > 1
+#include "matrix/split.glsl" for A
+#elif LOAD_PATH_A == DIRECT
 #include "matrix/direct.glsl" for A
 #else
 #include "matrix/staged.glsl" for A
 #endif
 
-#if B_FORMAT == QUANTIZED
+#if PARTS > 1
+#include "matrix/split.glsl" for B
+#elif B_FORMAT == QUANTIZED
 #include "matrix/b_quantized.glsl"
 #elif B_FORMAT == BLOCKS
 #include "matrix/b_blocks.glsl"
@@ -85,6 +90,41 @@ uint subgroup_step;  // the first of the tile's steps that this subgroup multipl
 #define tile_step(step) (step)
 #endif
 
+#if PARTS > 1
+// The product of two numbers is that of all pairs of their parts. The three smallest pairs, together
+// at most 2^-23 of it, are left out. Units truncate what they add to, so the pairs of one step are
+// added first, in the order of their size, and their sum is added to the others by an addition that
+// rounds.
+#define multiply_parts(of_a, of_b)                  \
+  [[unroll]] for (uint i = 0; i < FRAGMENTS_M; ++i) \
+    products[i] = coopMatMulAdd(fragments[i][of_a], fragment[of_b], products[i])
+void multiply_tile(uint stage) {
+  for (uint step = 0; step < TILE_K / SUBGROUPS_K; step += UNROLL_K)
+    [[unroll]] for (uint u = 0; u < UNROLL_K; u += MATRIX_K) {
+      MatrixA fragments[FRAGMENTS_M][PARTS];
+      [[unroll]] for (uint i = 0; i < FRAGMENTS_M; ++i)
+        [[unroll]] for (uint part = 0; part < PARTS; ++part)
+          fragments[i][part] =
+              fragment_part_a(stage, part, subgroup_row + i * MATRIX_M, tile_step(step + u));
+      [[unroll]] for (uint j = 0; j < FRAGMENTS_N; ++j) {
+        MatrixB fragment[PARTS];
+        [[unroll]] for (uint part = 0; part < PARTS; ++part)
+          fragment[part] =
+              fragment_part_b(stage, part, tile_step(step + u), subgroup_column + j * MATRIX_N);
+        MatrixC products[FRAGMENTS_M];
+        [[unroll]] for (uint i = 0; i < FRAGMENTS_M; ++i) products[i] = coopmatC(ELEMENT(0));
+        multiply_parts(0, 2);
+        multiply_parts(1, 1);
+        multiply_parts(2, 0);
+        multiply_parts(0, 1);
+        multiply_parts(1, 0);
+        multiply_parts(0, 0);
+        [[unroll]] for (uint i = 0; i < FRAGMENTS_M; ++i)
+          sums[i][j] = coopMatAdd(sums[i][j], products[i]);
+      }
+    }
+}
+#else
 void multiply_tile(uint stage) {
   for (uint step = 0; step < TILE_K / SUBGROUPS_K; step += UNROLL_K)
     [[unroll]] for (uint u = 0; u < UNROLL_K; u += MATRIX_K) {
@@ -98,6 +138,7 @@ void multiply_tile(uint stage) {
       }
     }
 }
+#endif
 
 // The tile at the end of k is multiplied first: fetch_last_tile_* masks what lies beyond k, so that the
 // loop over the others needs no masks (tests/generator/matrix_loop_test.cpp).

@@ -23,6 +23,9 @@ constexpr double kBarriersPerTile = 2;
 // addresses, the loop. 28 to 40 in the main loops of matrix kernels on AMD's and NVIDIA's GPUs
 // (tests/model/data/compiled_kernels.csv).
 constexpr double kInstructionsPerTile = 32;
+// Of a float32 element that becomes bfloat16 parts: a product, a mask and a difference for each of
+// the first two, and half of the instructions that join the halves of words.
+constexpr double kInstructionsPerSplit = 9;
 
 double over(double amount, double rate) { return rate > 0 ? amount / rate : 0; }
 
@@ -172,7 +175,7 @@ double shared_ns(const Problem& p, const Variant& v, const DeviceRates& rates, c
   const bool matrix = v.family == Family::kMatrix;
   const double elements =
       (staged_a(v) ? i.a_elements + i.a_shared : 0) + (staged_b(v) ? i.b_elements + i.b_shared : 0);
-  const double bytes = elements * (matrix ? static_cast<double>(bytes_of(p.types.a)) : value_bytes);
+  const double bytes = elements * (matrix ? static_cast<double>(unit_bytes(p.types)) : value_bytes);
   return over(bytes, rates.shared_gbps);
 }
 
@@ -226,15 +229,18 @@ double pack_ns(const Problem& p, const Variant& v, const DeviceRates& rates) {
 }
 
 /// Time of a GPU's instructions for tiles that neither multiply nor move data, of those that start
-/// matrix operations, and of its loads of fragments past shared memory, which are words with an
-/// address each.
+/// matrix operations or split their operands, and of its loads of fragments past shared memory,
+/// which are words with an address each.
 double issue_ns(const Problem& p, const Variant& v, const DeviceRates& rates, const Issued& i) {
   if (rates.gpu == nullptr || !nests_k_loop(v)) return 0;
   const double tiles = std::ceil(i.depth / elements_of_trip(v));
   double instructions = i.invocations * tiles * kInstructionsPerTile;
   if (v.family == Family::kMatrix)
-    instructions += i.multiply_adds * v.subgroup_size /
+    instructions += products_of(p.types) * i.multiply_adds * v.subgroup_size /
                     (static_cast<double>(v.matrix_m) * v.matrix_n * v.matrix_k);
+  if (splits_operands(v, p.types))  // and an addition to each sum in each step
+    instructions +=
+        kInstructionsPerSplit * (i.a_shared + i.b_shared) + i.multiply_adds / v.matrix_k;
   const double per_word = elements_per_word(v, p.types);
   if (v.load_path_a == LoadPath::kDirect) instructions += i.a_elements / per_word;
   if (v.load_path_b == LoadPath::kDirect) instructions += i.b_elements / per_word;

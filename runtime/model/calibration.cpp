@@ -7,6 +7,7 @@
 #include <cmath>
 #include <string_view>
 
+#include "generator/layout.h"
 #include "runtime/model/gpu/gpu_generation.h"
 
 namespace rooftile {
@@ -247,6 +248,8 @@ double matrix_gflops(const DeviceRates& rates, const Types& types) {
       return types.f16_sums ? rates.matrix_f16_f16_gflops : rates.matrix_f16_gflops;
     case DataType::kBf16:
       return rates.matrix_bf16_gflops;
+    case DataType::kF32:
+      return rates.matrix_bf16_gflops / products_of(types);
     case DataType::kI8:
       return rates.matrix_i8_gflops;
     case DataType::kU8:

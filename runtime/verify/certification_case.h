@@ -10,7 +10,12 @@
 namespace rooftile {
 
 /// Special values in the operands besides uniform values in [-1, 1].
-enum class InjectedFault : std::uint8_t { kNothing, kDenormals, kInfinities };
+enum class InjectedFault : std::uint8_t {
+  kNothing,
+  kDenormals,
+  kInfinities,
+  kMagnitudes  ///< All values have magnitudes from 2^-60 to 2^60 (types with float32's range).
+};
 
 struct CertificationCase {
   Problem problem;

@@ -79,6 +79,18 @@ void add_fragment_stores(std::vector<CertificationCase>& cases, const Variant& v
   cases.push_back({.problem = aligned, .nan_in_c = true});
 }
 
+/// Products of one step, in whose bound a part that is missing or wrong shows most, and longer
+/// ones, of numbers whose parts have exponents of their own.
+void add_magnitudes(std::vector<CertificationCase>& cases, const Variant& v, const Signature& s,
+                    Problem aligned, bool exact) {
+  set_scalars(aligned, s, 1, 0);
+  for (const std::int64_t k :
+       {exact ? std::int64_t{v.tile_k} : 1, std::int64_t{v.tile_k}, aligned.k}) {
+    aligned.k = k;
+    cases.push_back({.problem = aligned, .plant = InjectedFault::kMagnitudes, .nan_in_c = true});
+  }
+}
+
 /// Groups of so many rows each, with experts that are not in their order.
 std::vector<Group> groups_of(std::span<const std::int64_t> rows, std::int64_t experts) {
   std::vector<Group> groups;
@@ -199,6 +211,7 @@ std::vector<CertificationCase> certification_cases(const Variant& v, const Signa
   set_scalars(aligned, s, -1, 0.5f);
   cases.push_back({.problem = aligned});
   add_fragment_stores(cases, v, s, aligned);
+  if (splits_operands(v, s.types)) add_magnitudes(cases, v, s, aligned, exact);
   return legal_ones();
 }
 

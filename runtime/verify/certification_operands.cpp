@@ -59,6 +59,8 @@ void fill(char* matrix, Extent extent, std::int64_t ld, DataType type, InjectedF
       if (plant == InjectedFault::kDenormals && draw < 4) value *= smallest_normal(type);
       if (plant == InjectedFault::kInfinities && draw == 0)
         value = std::copysign(std::numeric_limits<float>::infinity(), value);
+      if (plant == InjectedFault::kMagnitudes)
+        value = std::ldexp(value, static_cast<int>(random.below(121)) - 60);
     }
     narrow(type, row.data(), matrix + r * ld * bytes_of(type), extent.columns);
   }
@@ -76,6 +78,7 @@ std::string describe(const CertificationCase& test) {
   const Problem& p = test.problem;
   const char* plant = test.plant == InjectedFault::kDenormals    ? ", denormals"
                       : test.plant == InjectedFault::kInfinities ? ", infinities"
+                      : test.plant == InjectedFault::kMagnitudes ? ", all magnitudes"
                                                                  : "";
   return fmt::format("{} lda {} ldb {} ldc {} alpha {} beta {}{}{}", to_string(p), p.lda, p.ldb,
                      p.ldc, p.alpha, p.beta, plant, test.nan_in_c ? ", NaN in C" : "") +

@@ -59,8 +59,8 @@ std::vector<char> bytes_of_tiles(const std::vector<GroupTile>& tiles) {
 
 }  // namespace
 
-CaseResult run_case(Device& device, const Kernel& kernel, const CertificationCase& test) {
-  const CertificationOperands x = certification_operands(test);
+CaseResult run_case(Device& device, const Kernel& kernel, const CertificationCase& test,
+                    const CertificationOperands& x) {
   const Exchange a(device, x.a), b(device, x.b);
   Exchange c(device, x.c);
   const Exchange vectors(device, bytes_of_floats(x.vectors)),

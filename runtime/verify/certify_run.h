@@ -6,8 +6,13 @@
 
 namespace rooftile {
 
-/// Fills the operands between guard zones with random values, runs the kernel and compares every
-/// element. Throws device errors.
-CaseResult run_case(Device& device, const Kernel& kernel, const CertificationCase& test);
+/// Runs the kernel on these operands, which have the guard zones of certification_operands(test),
+/// and compares every element. Throws device errors.
+CaseResult run_case(Device& device, const Kernel& kernel, const CertificationCase& test,
+                    const CertificationOperands& operands);
+/// The same on random operands.
+inline CaseResult run_case(Device& device, const Kernel& kernel, const CertificationCase& test) {
+  return run_case(device, kernel, test, certification_operands(test));
+}
 
 }  // namespace rooftile

@@ -37,7 +37,7 @@ void main() {
   }
   ELEMENT total = ELEMENT(0);
   [[unroll]] for (uint i = 0; i < CHAINS; ++i) {
-    coopMatStoreSharedC(c_tile[gl_SubgroupID][0], sums[i], CooperativeMatrixLayoutRowMajor,
+    coopMatStoreSharedC(c_tile[gl_SubgroupID], 0, sums[i], CooperativeMatrixLayoutRowMajor,
                         MATRIX_N, NonPrivateMakeAvailable, gl_ScopeWorkgroup);
     subgroupBarrier();
     total += c_tile[gl_SubgroupID][gl_SubgroupInvocationID];

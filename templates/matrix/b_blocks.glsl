@@ -78,5 +78,5 @@ void put_tile_b(uint stage) {
 }
 
 #define fragment_b(stage, step, column)                                                  \
-  coopMatLoadSharedB(b_tile[stage][(column) * SHARED_STRIDE + (step) / SHARED_ELEMENTS], \
+  coopMatLoadSharedB(b_tile[stage], (column) * SHARED_STRIDE + (step) / SHARED_ELEMENTS, \
                      CooperativeMatrixLayoutColumnMajor, SHARED_STRIDE, NonPrivate)

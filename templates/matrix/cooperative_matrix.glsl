@@ -9,8 +9,8 @@
 //:   which one it takes or returns.
 //: - It takes every mention of a matrix for another type, so no function written in GLSL can return
 //:   or take one: what does is a macro.
-//: - The buffer and the index of the extension are one reference here, and operands have SPIR-V's
-//:   order: the layout stands before the stride.
+//: - The buffer and the index of the extension are one reference here, but for tiles in shared
+//:   memory, and operands have SPIR-V's order: the layout stands before the stride.
 //:
 //: Only this file and cooperative_matrix2.glsl spell opcodes and tags of matrices (tests/generator/template_test.cpp).
 //:
@@ -49,6 +49,8 @@ const uint CooperativeMatrixLayoutRowMajor = 0, CooperativeMatrixLayoutColumnMaj
 
 // The constructor of a matrix whose elements are x.
 spirv_instruction(id = 80) MatrixC coopmatC(ELEMENT x);
+// The operator +.
+spirv_instruction(id = 129) MatrixC coopMatAdd(MatrixC x, MatrixC y);
 // The constructor that converts a matrix.
 spirv_instruction(id = 115) MatrixN coopmatN(MatrixC x);
 #if SIGNED_OPERANDS == 0
@@ -73,10 +75,14 @@ spirv_instruction(id = 4458) void coopMatStoreN(
 #define NonPrivate 32
 #define NonPrivateMakeAvailable 40  // and what is stored is available to the scope at once
 #define NonPrivateMakeVisible 48    // and what others have stored is visible
-spirv_instruction(id = 4457) MatrixA coopMatLoadSharedA(
+spirv_instruction(id = 4457) MatrixA load_shared_a(
     spirv_by_reference SHARED_VECTOR x, uint matrix_layout, uint stride, spirv_literal uint memory);
-spirv_instruction(id = 4457) MatrixB coopMatLoadSharedB(
+spirv_instruction(id = 4457) MatrixB load_shared_b(
     spirv_by_reference SHARED_VECTOR x, uint matrix_layout, uint stride, spirv_literal uint memory);
+#define coopMatLoadSharedA(from, element, matrix_layout, stride, memory) \
+  load_shared_a(from[element], matrix_layout, stride, memory)
+#define coopMatLoadSharedB(from, element, matrix_layout, stride, memory) \
+  load_shared_b(from[element], matrix_layout, stride, memory)
 spirv_instruction(id = 4457) MatrixA coopMatLoadVisibleA(
     spirv_by_reference SHARED_VECTOR from, uint matrix_layout, uint stride,
     spirv_literal uint memory, uint scope);
@@ -84,11 +90,13 @@ spirv_instruction(id = 4457) MatrixB coopMatLoadVisibleB(
     spirv_by_reference SHARED_VECTOR from, uint matrix_layout, uint stride,
     spirv_literal uint memory, uint scope);
 #if defined(C_TILE)
-spirv_instruction(id = 4458) void coopMatStoreSharedC(
+spirv_instruction(id = 4458) void store_shared_c(
     spirv_by_reference SHARED_VECTOR to, MatrixC x, uint matrix_layout, uint stride,
     spirv_literal uint memory, uint scope);
 #else
-spirv_instruction(id = 4458) void coopMatStoreSharedC(
+spirv_instruction(id = 4458) void store_shared_c(
     spirv_by_reference ELEMENT to, MatrixC x, uint matrix_layout, uint stride,
     spirv_literal uint memory, uint scope);
 #endif
+#define coopMatStoreSharedC(to, element, x, matrix_layout, stride, memory, scope) \
+  store_shared_c(to[element], x, matrix_layout, stride, memory, scope)

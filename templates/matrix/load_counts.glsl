@@ -7,6 +7,12 @@
 #elif $A == B && B_FORMAT == BLOCKS
 #define $A_ROWS TILE_$M
 #define $A_IN_ROW (TILE_K / 4)
+#elif PARTS > 1 && ALONG_K_$A
+#define $A_ROWS TILE_$M
+#define $A_IN_ROW (TILE_K / (SHARED_WORDS * ELEMENTS_PER_WORD))
+#elif PARTS > 1
+#define $A_ROWS TILE_K
+#define $A_IN_ROW (TILE_$M / (SHARED_WORDS * ELEMENTS_PER_WORD))
 #elif LOAD_PATH_$A == DIRECT
 #define $A_ROWS 0
 #define $A_IN_ROW 1

@@ -8,8 +8,38 @@
 //: TILE_K, SHARED_PAD   elements in a row along k, and behind it against bank conflicts
 //: SHARED_WORDS         32-bit words in a vector (SHARED_VECTOR)
 //: EVEN_LOADS_A and _B  of matrix/load_counts.glsl
+//: PARTS                3: elements in memory are float32, and words hold bfloat16 parts of them
 const uint SHARED_ELEMENTS = SHARED_WORDS * ELEMENTS_PER_WORD;  // in a vector
 const uint SHARED_STRIDE = (TILE_K + SHARED_PAD) / SHARED_ELEMENTS;
+
+#if PARTS > 1
+// Takes the part with the largest bits off a number, and returns it as the upper half of the bits of
+// a float32. At most 2^-8 of the number is left. Of an infinite number or NaN either the part or
+// what is left is not finite, and so is each sum that it gets into.
+uint take_part(inout float rest) {
+  const uint part = floatBitsToUint(rest * 1.00390625) & 0xffff0000u;  // 1 + 2^-8: rounds up
+  rest -= uintBitsToFloat(part);
+  return part;
+}
+
+#if EDGE == EXACT
+#define keep_steps(x, count) x  // nothing lies beyond k
+#else
+// x with zeros behind the first count elements.
+#if VECTOR_WIDTH_A == 1 || VECTOR_WIDTH_B == 1
+float keep_steps(float x, uint count) { return count > 0 ? x : 0.0; }
+#endif
+#if VECTOR_WIDTH_A == 2 || VECTOR_WIDTH_B == 2
+vec2 keep_steps(vec2 x, uint count) { return vec2(count > 0 ? x.x : 0.0, count > 1 ? x.y : 0.0); }
+#endif
+#if VECTOR_WIDTH_A == 4 || VECTOR_WIDTH_B == 4
+vec4 keep_steps(vec4 x, uint count) {
+  return vec4(count > 0 ? x.x : 0.0, count > 1 ? x.y : 0.0, count > 2 ? x.z : 0.0,
+              count > 3 ? x.w : 0.0);
+}
+#endif
+#endif
+#endif
 
 #if EDGE == EXACT
 #define keep_first(x, count) x  // nothing lies beyond k

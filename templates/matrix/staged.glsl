@@ -189,19 +189,19 @@ void put_tile_$a(uint stage) {
 // columns of B, those of another tile are steps of k.
 #define TILE_ALONG_K_$A (ALONG_K_$A || STAGE == SHARED)
 #if $A == A && TILE_ALONG_K_$A
-#define fragment_a(stage, row, step)                                                  \
-  coopMatLoadSharedA(a_tile[stage][(row) * SHARED_STRIDE + (step) / SHARED_ELEMENTS], \
+#define fragment_a(stage, row, step)                                                   \
+  coopMatLoadSharedA(a_tile[stage], (row) * SHARED_STRIDE + (step) / SHARED_ELEMENTS, \
                      CooperativeMatrixLayoutRowMajor, SHARED_STRIDE, NonPrivate)
 #elif $A == A
-#define fragment_a(stage, row, step)                                             \
-  coopMatLoadSharedA(a_tile[stage][(step) * A_STRIDE + (row) / SHARED_ELEMENTS], \
+#define fragment_a(stage, row, step)                                              \
+  coopMatLoadSharedA(a_tile[stage], (step) * A_STRIDE + (row) / SHARED_ELEMENTS, \
                      CooperativeMatrixLayoutColumnMajor, A_STRIDE, NonPrivate)
 #elif TILE_ALONG_K_$A
-#define fragment_b(stage, step, column)                                                  \
-  coopMatLoadSharedB(b_tile[stage][(column) * SHARED_STRIDE + (step) / SHARED_ELEMENTS], \
+#define fragment_b(stage, step, column)                                                   \
+  coopMatLoadSharedB(b_tile[stage], (column) * SHARED_STRIDE + (step) / SHARED_ELEMENTS, \
                      CooperativeMatrixLayoutColumnMajor, SHARED_STRIDE, NonPrivate)
 #else
-#define fragment_b(stage, step, column)                                             \
-  coopMatLoadSharedB(b_tile[stage][(step) * B_STRIDE + (column) / SHARED_ELEMENTS], \
+#define fragment_b(stage, step, column)                                              \
+  coopMatLoadSharedB(b_tile[stage], (step) * B_STRIDE + (column) / SHARED_ELEMENTS, \
                      CooperativeMatrixLayoutRowMajor, B_STRIDE, NonPrivate)
 #endif

@@ -7,6 +7,7 @@
 //: C_TILE           the tile of an operand whose place the fragments take; else they have their own
 //: VECTOR_WIDTH_C   elements of C a store
 //: SUBGROUPS_K      subgroups that each hold a part of the sums
+//: PARTS            of float32 operands
 #include "epilogue/store_vector.glsl"
 
 #if FRAGMENT_STORES == WHOLE
@@ -44,8 +45,8 @@ void store_fragments(uint row, uint column) {}
 // put_fragment() puts a fragment into shared memory, and sum_in() takes its i-th sum from there.
 #if defined(C_TILE)  // in place of a tile that is no longer needed
 const uint C_VECTORS = MATRIX_M * MATRIX_N / SHARED_WORDS;  // of a fragment
-#define put_fragment(x)                                                                         \
-  coopMatStoreSharedC(C_TILE[0][gl_SubgroupID * C_VECTORS], x, CooperativeMatrixLayoutRowMajor, \
+#define put_fragment(x)                                                                          \
+  coopMatStoreSharedC(C_TILE[0], gl_SubgroupID * C_VECTORS, x, CooperativeMatrixLayoutRowMajor, \
                       MATRIX_N / SHARED_WORDS, NonPrivateMakeAvailable, gl_ScopeWorkgroup)
 ELEMENT sum_in(uint subgroup, uint i) {
 #if SUM_TYPE == F32
@@ -57,8 +58,8 @@ ELEMENT sum_in(uint subgroup, uint i) {
 void begin_fragments() { tile_barrier(); }
 #else
 shared ELEMENT c_tile[SUBGROUPS_M * SUBGROUPS_N * SUBGROUPS_K][MATRIX_M * MATRIX_N];
-#define put_fragment(x)                                                                       \
-  coopMatStoreSharedC(c_tile[gl_SubgroupID][0], x, CooperativeMatrixLayoutRowMajor, MATRIX_N, \
+#define put_fragment(x)                                                                        \
+  coopMatStoreSharedC(c_tile[gl_SubgroupID], 0, x, CooperativeMatrixLayoutRowMajor, MATRIX_N, \
                       NonPrivateMakeAvailable, gl_ScopeWorkgroup)
 ELEMENT sum_in(uint subgroup, uint i) { return c_tile[subgroup][i]; }
 void begin_fragments() {}
@@ -81,6 +82,20 @@ ELEMENT sum_at(uint i) {
 #define fragment_barrier() subgroupBarrier()
 #endif
 
+#if PARTS > 1
+// An operand that is not finite, or too large for its first part, makes sums of parts infinite or NaN
+// where those of float32 need not be. Such sums are computed again, in float32.
+float finite_sum(float sum, uint row, uint column) {
+  if ((floatBitsToUint(sum) & 0x7f800000u) != 0x7f800000u || column >= n) return sum;
+  sum = 0.0;
+  [[dont_unroll]] for (uint step = 0; step < k; ++step)
+    sum = fma(element_a(row, step), element_b(step, column), sum);
+  return sum;
+}
+#else
+#define finite_sum(sum, row, column) sum
+#endif
+
 // Stores the fragment in shared memory to C.
 void store_fragment(bool vectors, uint row, uint column) {
   [[dont_unroll]] for (uint v = first_vector(); v < MATRIX_M * MATRIX_N / VECTOR_WIDTH_C;
@@ -90,7 +105,7 @@ void store_fragment(bool vectors, uint row, uint column) {
     if (to_row >= m) break;
     RESULT_C sum;
     [[unroll]] for (uint w = 0; w < VECTOR_WIDTH_C; ++w)
-      sum[w] = RESULT(sum_at(first + w));
+      sum[w] = RESULT(finite_sum(sum_at(first + w), to_row, to_column + w));
     store_vector(vectors, sum, to_row, to_column);
   }
 }

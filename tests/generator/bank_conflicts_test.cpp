@@ -207,7 +207,7 @@ TEST(MemoryAccess, AddressesAreThoseOfTheTemplates) {
       emitted(matrix_point(), "f16_f16.nn"),
       AllOf(HasSubstr("SHARED_STRIDE = (TILE_K + SHARED_PAD) / SHARED_ELEMENTS"),
             HasSubstr("put_shared(a_tile[stage][at.x * SHARED_STRIDE + at.y], a_next[l])"),
-            HasSubstr("a_tile[stage][(row) * SHARED_STRIDE + (step) / SHARED_ELEMENTS], "),
+            HasSubstr("a_tile[stage], (row) * SHARED_STRIDE + (step) / SHARED_ELEMENTS, "),
             HasSubstr("CooperativeMatrixLayoutRowMajor, SHARED_STRIDE, NonPrivate)"),
             HasSubstr("uvec2(i / loads_in_row + l * (LOCAL_SIZE / loads_in_row), i % loads_in_"),
             HasSubstr("b_tile[stage][(column + e) * SHARED_STRIDE + to / SHARED_WORDS]"),

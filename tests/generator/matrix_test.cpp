@@ -113,7 +113,6 @@ TEST(Matrix, BrokenPointsAreRejectedWithTheirReason) {
 
 TEST(Matrix, TypesMustBeThoseOfTheShape) {
   const Variant v = matrix_point();
-  EXPECT_THAT(reason_for(v, {parse_types("f32")}), HasSubstr("do not multiply these types"));
   for (const char* types : {"i8_i32", "u8_i32"})
     EXPECT_THAT(reason_for(v, {parse_types(types)}), HasSubstr("do not multiply these types"));
   Variant wide = v;
@@ -121,6 +120,25 @@ TEST(Matrix, TypesMustBeThoseOfTheShape) {
   EXPECT_EQ(reason_for(wide, {parse_types("f16")}), "");
   EXPECT_THAT(reason_for(wide, {parse_types("f16_f16_sum_f16")}),
               HasSubstr("do not multiply these types"));
+}
+
+TEST(Matrix, Float32OperandsAreSplitOnTheirWayToSharedMemory) {
+  const Signature float32 = {parse_types("f32")};
+  const Variant v = changed(matrix_point(), "stage=stored tile_k=16");
+  EXPECT_EQ(reason_for(v, float32), "");
+  // 32 KiB hold three parts of 64 x 24 and of 16 x 72 elements twice, but not those of 32 steps.
+  EXPECT_EQ(reason_for(changed(v, "stages=2"), float32), "");
+  EXPECT_THAT(reason_for(changed(v, "stages=2 tile_k=32"), float32), HasSubstr("shared memory"));
+  for (const char* other : {"stage=shared", "load_path_a=direct packed_a=yes"})
+    EXPECT_THAT(reason_for(changed(v, other), float32), HasSubstr("float32 operands of matrix"));
+
+  DeviceLimits limits = matrix_limits();
+  limits.max_loop_trips = 65535;
+  EXPECT_THAT(reason_for(v, float32, limits), HasSubstr("computed again"));
+  limits = matrix_limits();
+  std::erase_if(limits.matrix_shapes,
+                [](const MatrixShape& shape) { return shape.operand == DataType::kBf16; });
+  EXPECT_THAT(reason_for(v, float32, limits), HasSubstr("do not multiply these types"));
 }
 
 TEST(Matrix, UnsignedOperandsNeedAShapeAndArithmeticOfTheirOwn) {

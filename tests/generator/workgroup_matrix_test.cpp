@@ -102,7 +102,7 @@ TEST(WorkgroupMatrix, BrokenPointsAreRejectedWithTheirReason) {
 
 TEST(WorkgroupMatrix, TypesMustBeThoseOfTheUnits) {
   const Variant v = workgroup_matrix_point();
-  EXPECT_THAT(reason_for(v, {parse_types("f32")}), HasSubstr("do not multiply these types"));
+  EXPECT_THAT(reason_for(v, {parse_types("f32")}), HasSubstr("float32 operands"));
   EXPECT_THAT(reason_for(changed(v, "matrix_k=16 unroll_k=16"), {parse_types("i8_i32")}),
               HasSubstr("do not multiply these types"));
   const Signature quantized = {.types = parse_types("f16xq4b32"), .trans_b = Transpose::kYes};

@@ -13,7 +13,7 @@
 //         +---------------+---------------+
 //
 // Operands keep their stored type and are read as 32-bit words, so that the device needs no 8-bit
-// or 16-bit storage.
+// or 16-bit storage. Only float32 operands become others: three parts in bfloat16 for each element.
 //
 // Rooftile matrix 64x64x32 32x32 of 16x16x16 u16 v4/4 shared_pad=8: f16; A not transposed, B not transposed.
 // A workgroup of 128 invocations computes 64 x 64 elements of C, a subgroup 32 x 32.
@@ -78,13 +78,19 @@ spirv_instruction(id = 4458) void coopMatStoreC(
 // Loads and stores of shared memory, with SPIR-V's memory operands.
 #define NonPrivate 32
 #define NonPrivateMakeAvailable 40  // and what is stored is available to the scope at once
-spirv_instruction(id = 4457) MatrixA coopMatLoadSharedA(
+spirv_instruction(id = 4457) MatrixA load_shared_a(
     spirv_by_reference SHARED_VECTOR x, uint matrix_layout, uint stride, spirv_literal uint memory);
-spirv_instruction(id = 4457) MatrixB coopMatLoadSharedB(
+spirv_instruction(id = 4457) MatrixB load_shared_b(
     spirv_by_reference SHARED_VECTOR x, uint matrix_layout, uint stride, spirv_literal uint memory);
-spirv_instruction(id = 4458) void coopMatStoreSharedC(
+#define coopMatLoadSharedA(from, element, matrix_layout, stride, memory) \
+  load_shared_a(from[element], matrix_layout, stride, memory)
+#define coopMatLoadSharedB(from, element, matrix_layout, stride, memory) \
+  load_shared_b(from[element], matrix_layout, stride, memory)
+spirv_instruction(id = 4458) void store_shared_c(
     spirv_by_reference SHARED_VECTOR to, MatrixC x, uint matrix_layout, uint stride,
     spirv_literal uint memory, uint scope);
+#define coopMatStoreSharedC(to, element, x, matrix_layout, stride, memory, scope) \
+  store_shared_c(to[element], x, matrix_layout, stride, memory, scope)
 
 const uint SUBGROUPS_N = TILE_N / SUBGROUP_N;
 const uint FRAGMENTS_M = SUBGROUP_M / MATRIX_M;  // in a subgroup's block
@@ -223,8 +229,8 @@ void put_tile_a(uint stage) {
   }
 }
 
-#define fragment_a(stage, row, step)                                                  \
-  coopMatLoadSharedA(a_tile[stage][(row) * SHARED_STRIDE + (step) / SHARED_ELEMENTS], \
+#define fragment_a(stage, row, step)                                                   \
+  coopMatLoadSharedA(a_tile[stage], (row) * SHARED_STRIDE + (step) / SHARED_ELEMENTS, \
                      CooperativeMatrixLayoutRowMajor, SHARED_STRIDE, NonPrivate)
 
 layout(binding = 1, std430) readonly buffer OperandB { VECTOR_B b[]; };
@@ -285,8 +291,8 @@ void put_tile_b(uint stage) {
   }
 }
 
-#define fragment_b(stage, step, column)                                                  \
-  coopMatLoadSharedB(b_tile[stage][(column) * SHARED_STRIDE + (step) / SHARED_ELEMENTS], \
+#define fragment_b(stage, step, column)                                                   \
+  coopMatLoadSharedB(b_tile[stage], (column) * SHARED_STRIDE + (step) / SHARED_ELEMENTS, \
                      CooperativeMatrixLayoutColumnMajor, SHARED_STRIDE, NonPrivate)
 
 // Sums stay in registers only if compilers know every index: loops over them are unrolled and have no
@@ -378,8 +384,8 @@ void store_fragments(uint row, uint column) {
 
 // put_fragment() puts a fragment into shared memory, and sum_in() takes its i-th sum from there.
 const uint C_VECTORS = MATRIX_M * MATRIX_N / SHARED_WORDS;  // of a fragment
-#define put_fragment(x)                                                                         \
-  coopMatStoreSharedC(C_TILE[0][gl_SubgroupID * C_VECTORS], x, CooperativeMatrixLayoutRowMajor, \
+#define put_fragment(x)                                                                          \
+  coopMatStoreSharedC(C_TILE[0], gl_SubgroupID * C_VECTORS, x, CooperativeMatrixLayoutRowMajor, \
                       MATRIX_N / SHARED_WORDS, NonPrivateMakeAvailable, gl_ScopeWorkgroup)
 ELEMENT sum_in(uint subgroup, uint i) {
   return uintBitsToFloat(word_in(C_TILE[0][subgroup * C_VECTORS + i / SHARED_WORDS], i));
@@ -390,6 +396,8 @@ void begin_fragments() { tile_barrier(); }
 #define first_vector() gl_SubgroupInvocationID
 #define fragment_barrier() subgroupBarrier()
 
+#define finite_sum(sum, row, column) sum
+
 // Stores the fragment in shared memory to C.
 void store_fragment(bool vectors, uint row, uint column) {
   [[dont_unroll]] for (uint v = first_vector(); v < MATRIX_M * MATRIX_N / VECTOR_WIDTH_C;
@@ -399,7 +407,7 @@ void store_fragment(bool vectors, uint row, uint column) {
     if (to_row >= m) break;
     RESULT_C sum;
     [[unroll]] for (uint w = 0; w < VECTOR_WIDTH_C; ++w)
-      sum[w] = RESULT(sum_at(first + w));
+      sum[w] = RESULT(finite_sum(sum_at(first + w), to_row, to_column + w));
     store_vector(vectors, sum, to_row, to_column);
   }
 }

@@ -100,6 +100,17 @@ TEST(DefaultKernel, TheFamilyFollowsTheKindOfProblem) {
     }
 }
 
+// Not measured yet, they must be asked for.
+TEST(DefaultKernel, Float32OnMatrixUnitsIsBehindTheOthers) {
+  DeviceProfile device = chip_profile("172");
+  device.limits.matrix_shapes.push_back({16, 16, 16, DataType::kBf16, DataType::kF32});
+  const Problem p = problem(kLarge, "f32");
+  EXPECT_EQ(first(device, p).variant.family, Family::kTiled);
+  EXPECT_TRUE(std::ranges::any_of(
+      default_kernels(device, device.limits, p, own_buffers(p)),
+      [](const Prior& kernel) { return kernel.variant.family == Family::kMatrix; }));
+}
+
 TEST(DefaultKernel, FewRowsAndColumnsShareTheLoadsOfTheOtherOperand) {
   for (const DeviceProfile& device : chip_profiles())
     for (const char* types : {"f32", "f16"}) {

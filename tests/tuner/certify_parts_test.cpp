@@ -1,0 +1,171 @@
+// float32 on matrix units: kernels that split operands into bfloat16 parts keep float32's bound. No
+// software device multiplies bfloat16, so the units are emulated in GLSL
+// (tests/support/emulated_matrix.glsl): this program has templates of its own.
+#include <cstring>
+#include <string>
+
+#include "certify_fixture.h"
+#include "core/numbers/random.h"
+#include "generator/rules.h"
+#include "generator/template_text.h"
+#include "runtime/verify/certify_run.h"
+#include "tests/support/file_text.h"
+#include "tests/support/transposes.h"
+
+namespace rooftile {
+
+std::string_view template_text(std::string_view file) {
+  static const auto support = [](const char* name) {
+    return bytes_of_file(std::string(ROOFTILE_SOURCE_DIR) + "/tests/support/" + name);
+  };
+  static const std::string units = support("emulated_matrix.glsl"),
+                           products = support("emulated_products.glsl");
+  if (file == "matrix/cooperative_matrix.glsl") return units;
+  for (const EmbeddedText& entry : embedded_templates()) {
+    if (entry.name != file) continue;
+    if (file != "matrix/store.glsl") return entry.text;
+    static const std::string store = products + std::string(entry.text);
+    return store;
+  }
+  throw std::runtime_error("there is no template " + std::string(file));
+}
+
+namespace {
+
+const std::vector<Transpose> kBoth = {kNo, kYes};
+const MatrixShape kSquare = {8, 8, 16, DataType::kBf16, DataType::kF32},
+                  kLong = {16, 8, 16, DataType::kBf16, DataType::kF32};
+
+class CertifyPartsTest : public CertifyFixture {
+ protected:
+  void SetUp() override {
+    CertifyFixture::SetUp();
+    // The units of this program's kernels, which need nothing of the driver. Loops are short here.
+    auto& limits = const_cast<DeviceProfile&>(device_->profile()).limits;
+    limits.matrix_shapes = {kSquare, kLong};
+    limits.max_loop_trips = 0;
+  }
+
+  Variant kernel(const std::string& changes = "", const MatrixShape& shape = kSquare) const {
+    Variant v = parse_variant(
+        "family=matrix vector_width_a=4 vector_width_b=4 stage=stored shared_pad=8 " + changes);
+    v.matrix_m = shape.m;
+    v.matrix_n = shape.n;
+    v.matrix_k = v.unroll_k = shape.k;
+    v.subgroup_size = static_cast<int>(device_->profile().limits.subgroup_size);
+    if (v.subgroup_m == 0) v.subgroup_m = shape.m;
+    v.subgroup_n = shape.n;
+    v.tile_m = 2 * v.subgroup_m;
+    v.tile_n = 2 * v.subgroup_n;
+    v.tile_k = v.subgroups_k * shape.k;
+    return v;
+  }
+  Certificate mutant_of(const std::string& from, const std::string& to) {
+    return mutant(kernel(), {}, from, to);
+  }
+};
+
+TEST_F(CertifyPartsTest, EveryWayKeepsTheBoundOfFloat32) {
+  expect_right(
+      {kernel(), kernel("prefetch=ahead raster=grouped4"), kernel("split_k=3"),
+       kernel("subgroups_k=2"), kernel("edge=exact"), kernel("vector_width_a=1 vector_width_b=2"),
+       kernel("vector_width_a=2 vector_width_b=1")},
+      {"f32", "f32_f16"}, kBoth, 8);
+}
+
+TEST_F(CertifyPartsTest, TwoTilesOtherShapesEpiloguesAndGroupsAreRight) {
+  expect_right({kernel("stages=2"), kernel("", kLong)}, {"f32"}, kBoth, 4, 1);
+  for (const char* signature : {"f32.nt.bias_column+gelu_erf+residual", "f32.nn.grouped"}) {
+    const Signature s = parse_signature(signature);
+    const Certificate result = certificate(kernel("prefetch=peeled"), s);
+    EXPECT_TRUE(result.passed) << signature << ": " << result.detail;
+  }
+}
+
+// A part of such a number is infinite, or NaN whose bits overflow where they are rounded.
+TEST_F(CertifyPartsTest, NumbersThatAreNotFiniteOrHaveNoFirstPartAreMultipliedInFloat32) {
+  const Kernel kernel(device_, this->kernel(), {}, ShaderCache({}));
+  CertificationCase test;
+  test.problem = packed_problem(33, 20, 40, kNo, kNo);
+  const CertificationOperands random = certification_operands(test);
+  for (const std::uint32_t bits : {0x7f7fffffu, 0xff7fffffu, 0x7f7f8000u, 0x7f800000u, 0xff800000u,
+                                   0x7fc00000u, 0x7fffffffu, 0xffffffffu, 0x7f800001u}) {
+    CertificationOperands x = random;
+    for (const std::int64_t row : {0, 17, 32})
+      std::memcpy(x.a.data() + 4 * (x.placement.offset_a + row * test.problem.lda + 7), &bits, 4);
+    // The products of the largest numbers are finite.
+    for (std::int64_t column = 0; column < test.problem.n; ++column) {
+      const float half = column == 3 ? 0.0f : 0.5f;
+      std::memcpy(x.b.data() + 4 * (x.placement.offset_b + 7 * test.problem.ldb + column), &half,
+                  4);
+    }
+    const CaseResult result = run_case(*device_, kernel, test, x);
+    EXPECT_EQ(result.wrong, "") << std::hex << bits;
+  }
+}
+
+// As in float32: of factors whose product has at most 24 bits no pair of parts is left out.
+TEST_F(CertifyPartsTest, IntegersWhoseSumsFloat32HoldsAreExact) {
+  const Kernel kernel(device_, this->kernel("prefetch=ahead"), {}, ShaderCache({}));
+  CertificationCase test;
+  test.problem = packed_problem(33, 20, 64, kNo, kNo);
+  CertificationOperands x = certification_operands(test);
+  Random random(1);
+  const auto fill = [&](std::vector<char>& operand, std::int64_t offset, std::int64_t elements,
+                        int least, int most) {
+    for (std::int64_t i = 0; i < elements; ++i) {
+      const auto value =
+          static_cast<float>(least + static_cast<int>(random.below(most - least + 1)));
+      std::memcpy(operand.data() + 4 * (offset + i), &value, 4);
+    }
+  };
+  for (const int bits : {6, 9, 12, 17}) {  // of A; B has the rest of 18, so that sums have 24
+    const int a = (1 << bits) - 1, b = (1 << (18 - bits)) - 1;
+    fill(x.a, x.placement.offset_a, span_a(test.problem), -a, a);
+    fill(x.b, x.placement.offset_b, span_b(test.problem), -b, b);
+    const CaseResult result = run_case(*device_, kernel, test, x);
+    EXPECT_EQ(result.wrong, "") << bits;
+    EXPECT_EQ(result.worst_ratio, 0) << bits;
+  }
+}
+
+// In units of 2^-24 of the sum of magnitudes. A truncating sum of all products would grow with k.
+TEST_F(CertifyPartsTest, ErrorsAreAboutThoseOfFloat32) {
+  const Signature nt = {.trans_b = kYes};
+  const Kernel parts(device_, kernel(), nt, ShaderCache({})),
+      float32(device_,
+              parse_variant("family=tiled tile_m=32 tile_n=32 tile_k=16 reg_m=4 reg_n=4 unroll_k=8 "
+                            "vector_width_a=4 vector_width_b=4 stage=shared shared_pad=4"),
+              nt, ShaderCache({}));
+  for (const InjectedFault plant : {InjectedFault::kNothing, InjectedFault::kMagnitudes})
+    for (const std::int64_t k : {4, 16, 64, 256, 1024}) {
+      const CertificationCase test = {.problem = packed_problem(128, 100, k, kNo, kYes),
+                                      .plant = plant};
+      const double bound = static_cast<double>(k) + 3,
+                   by_parts = bound * run_case(*device_, parts, test).worst_ratio,
+                   in_float32 = bound * run_case(*device_, float32, test).worst_ratio;
+      std::printf("k = %ld, %s: %.1f by parts, %.1f in float32\n", static_cast<long>(k),
+                  plant == InjectedFault::kNothing ? "-1 to 1" : "all magnitudes", by_parts,
+                  in_float32);
+      EXPECT_LE(by_parts, 2 * in_float32) << k;
+    }
+}
+
+TEST_F(CertifyPartsTest, MutantsAreRefused) {
+  const struct {
+    const char *from, *to;
+  } kMutants[] = {
+      {"multiply_parts(1, 1);", ""},
+      {"multiply_parts(0, 2);", "multiply_parts(2, 0);"},
+      {"rest * 1.00390625", "rest"},  // parts are truncated
+      {"coopMatAdd(sums[i][j], products[i])", "products[i]"},
+      {"part < PARTS; ++part) {", "part < PARTS - 1; ++part) {"},
+      {"take_part(rest[2 * w]) >> 16", "take_part(rest[2 * w + 1]) >> 16"},
+      {"0x7f800000u) != 0x7f800000u ||", "0x7f800000u) != 0x7f800000u || true ||"},
+      {"floatBitsToUint(sum) - 1u", "floatBitsToUint(sum) - 32u"},  // a unit with fewer bits
+  };
+  for (const auto& [from, to] : kMutants) EXPECT_FALSE(mutant_of(from, to).passed) << from;
+}
+
+}  // namespace
+}  // namespace rooftile
