@@ -280,20 +280,23 @@ inline int piece_rows(const Variant& v, const Types& t) {
   return rows;
 }
 
-/// Whether a matrix kernel splits its float32 operands into parts that the units multiply
-/// (templates/matrix/split.glsl).
+/// Whether a matrix kernel splits its float32 operands into bfloat16 parts, which the units
+/// multiply (templates/matrix/split.glsl). B is not quantised then.
 inline bool splits_operands(const Variant& v, const Types& t) {
   return v.family == Family::kMatrix && t.a == DataType::kF32;
 }
-/// The type that the units of a matrix kernel multiply, the parts of an operand that have it, and
-/// the products of parts that the sums consist of: those whose numbers add up to less than kParts.
-/// In units of u = 2^-24 of the sum of magnitudes, a sum is off by at most 2 for the products that
-/// are left out, 2 for the truncated sums of a step, and 1 for each operation along k but the first
-/// for their addition: less than the bound of the standard precision, k + 3.
-inline DataType unit_type(const Types& t) { return t.a == DataType::kF32 ? DataType::kBf16 : t.a; }
+/// For matrix kernels: the type that the units multiply, the parts of an operand, and the products
+/// of pairs of parts (i, j) with i + j < kParts, which make a product of two elements.
 inline constexpr int kParts = 3;
+inline DataType unit_type(const Types& t) { return t.a == DataType::kF32 ? DataType::kBf16 : t.a; }
 inline int parts_of(const Types& t) { return t.a == DataType::kF32 ? kParts : 1; }
 inline int products_of(const Types& t) { return parts_of(t) * (parts_of(t) + 1) / 2; }
+/// Fewest steps of k of a problem whose operands are split. In units of u = 2^-24 of the sum of
+/// magnitudes a sum is off by 2 for the pairs that are left out, 1 for each operation along k,
+/// whose sum is added to the others, and what a unit loses within an operation: 2 if it adds
+/// exactly and truncates once, about 16 if it truncates each of 16 products one bit below the last
+/// of the largest one. The bound of the standard precision is k + 3, where alpha and beta need 3.
+inline constexpr int kLeastDepthOfParts = 16;
 /// Bytes of an element in the tiles of a matrix kernel, in all of its parts.
 inline std::int64_t unit_bytes(const Types& t) { return parts_of(t) * bytes_of(unit_type(t)); }
 /// Elements of a part in a 32-bit word of those tiles.

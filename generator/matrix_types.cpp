@@ -18,6 +18,7 @@ constexpr std::size_t kBoundWord = 3;
 constexpr std::uint32_t kOpTypeVoid = 19, kOpTypeInt = 21, kOpTypeFloat = 22, kOpTypeFunction = 33,
                         kOpTypeCooperativeMatrix = 4456;
 constexpr std::uint32_t kBfloat16Encoding = 0;  // FPEncoding BFloat16KHR
+constexpr std::uint32_t kOpDecorate = 71, kOpFAdd = 129, kNoContraction = 42;
 
 /// A scalar type: the words of its declaration after the id.
 struct ScalarType {
@@ -73,9 +74,17 @@ Wanted wanted_scalars(SpirvWords module, std::uint32_t& bound) {
   return wanted;
 }
 
-}  // namespace
-
-namespace {
+/// Ids of the sums of two matrices.
+std::vector<std::uint32_t> matrix_sums(SpirvWords module) {
+  std::vector<std::uint32_t> types, sums;
+  for_each_spirv_instruction(module, [&](SpirvWords instruction) {
+    if (spirv_opcode(instruction) == kOpTypeCooperativeMatrix) types.push_back(instruction[1]);
+    if (spirv_opcode(instruction) == kOpFAdd &&
+        std::ranges::find(types, instruction[1]) != types.end())
+      sums.push_back(instruction[2]);
+  });
+  return sums;
+}
 
 std::uint32_t tag_of(DataType type) {
   switch (type) {
@@ -130,6 +139,8 @@ std::vector<std::uint32_t> resolve_matrix_types(const std::vector<std::uint32_t>
   for_each_spirv_instruction(module, [&](SpirvWords instruction) {
     const std::uint32_t opcode = spirv_opcode(instruction);
     if (!declared && opcode >= kOpTypeVoid && opcode <= kOpTypeFunction) {
+      for (const std::uint32_t sum : matrix_sums(module))
+        resolved.insert(resolved.end(), {3u << 16 | kOpDecorate, sum, kNoContraction});
       declare_scalars();
       declared = true;
     }

@@ -160,7 +160,8 @@ class Accesses {
   double shared_bytes() const {
     const int uses =
         is_a_ ? (matrix_ ? v_.subgroup_n : v_.reg_n) : (matrix_ ? v_.subgroup_m : v_.reg_m);
-    return staged_ ? static_cast<double>(shared_bytes_) / (uses * v_.dot) : 0;
+    const std::int64_t bytes = matrix_ ? unit_bytes(s_.types) : shared_bytes_;
+    return staged_ ? static_cast<double>(bytes) / (uses * v_.dot) : 0;
   }
 
  private:
@@ -198,8 +199,10 @@ class Accesses {
   }
 
   std::optional<Bytes> loaded(int self) const {
-    const std::int64_t count =
-        quantized_ ? kElementBytes * words_width(v_, s_.types) : stored_bytes_ * elements_;
+    const std::int64_t count = quantized_ ? kElementBytes * words_width(v_, s_.types)
+                               : splits_operands(v_, s_.types)
+                                   ? stored_bytes_ * (is_a_ ? v_.vector_width_a : v_.vector_width_b)
+                                   : stored_bytes_ * elements_;
     if (packed_ && is_a_ && v_.stage == Stage::kSubgroup) return Bytes{self * count, count};
     const std::optional<Position> at = position(self);
     if (!at) return {};

@@ -92,9 +92,9 @@ uint subgroup_step;  // the first of the tile's steps that this subgroup multipl
 
 #if PARTS > 1
 // The product of two numbers is that of all pairs of their parts. The three smallest pairs, together
-// at most 2^-23 of it, are left out. Units truncate what they add to, so the pairs of one step are
-// added first, in the order of their size, and their sum is added to the others by an addition that
-// rounds.
+// about 2^-23 of it at most, are left out. Units truncate what they add to, so the pairs of one step
+// are added first, in the order of their size, and their sum is added to the others by an addition
+// that rounds (generator/layout.h has the bound).
 #define multiply_parts(of_a, of_b)                  \
   [[unroll]] for (uint i = 0; i < FRAGMENTS_M; ++i) \
     products[i] = coopMatMulAdd(fragments[i][of_a], fragment[of_b], products[i])

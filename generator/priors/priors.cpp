@@ -21,20 +21,19 @@ struct Table {
   std::string_view file;
   bool (*is_for)(const DeviceProfile&);
 };
-bool multiplies_bfloat16_on_nvidia(const DeviceProfile& d) {
-  return d.vendor_id == kNvidia && multiplies_matrices(d.limits, DataType::kBf16);
-}
 // Generations are recognised by their features, because a list of names would have to be kept up to
 // date.
-constexpr std::array<Table, 12> kTables = {{
+constexpr std::array<Table, 11> kTables = {{
     {"software.txt", [](const DeviceProfile& d) { return d.kind == DeviceKind::kSoftware; }},
-    {"nvidia_bf16.txt", multiplies_bfloat16_on_nvidia},
+    {"nvidia_bf16.txt",
+     [](const DeviceProfile& d) {
+       return d.vendor_id == kNvidia && multiplies_matrices(d.limits, DataType::kBf16);
+     }},
     {"nvidia_matrix.txt",
      [](const DeviceProfile& d) {
        return d.vendor_id == kNvidia && multiplies_matrices(d.limits, DataType::kF16);
      }},
     {"nvidia.txt", [](const DeviceProfile& d) { return d.vendor_id == kNvidia; }},
-    {"nvidia_parts.txt", multiplies_bfloat16_on_nvidia},
     {"amd_cdna.txt", is_amd_cdna},
     {"amd_rdna.txt", [](const DeviceProfile& d) { return d.vendor_id == kAmd && !is_amd_cdna(d); }},
     {"intel_xmx.txt",

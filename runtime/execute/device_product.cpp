@@ -173,7 +173,7 @@ DeviceProduct::Impl::Impl(const DeviceLink& device_link, std::shared_ptr<const K
     if (c_out == TransferPath::kInPlace) c_out = TransferPath::kStaged;
     lay_out();
   }
-  const double steps = expected_ns / kStepNs;
+  const double steps = expected_ns * slowness(kernel->variant(), problem.types) / kStepNs;
   plan = steps > 1 ? kernel->plan(problem, placement, flops(problem) / steps)
                    : kernel->plan(problem, placement);
   if (form != nullptr && form->panels)

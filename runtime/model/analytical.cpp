@@ -24,8 +24,8 @@ constexpr double kBarriersPerTile = 2;
 // (tests/model/data/compiled_kernels.csv).
 constexpr double kInstructionsPerTile = 32;
 // Of a float32 element that becomes bfloat16 parts: a product, a mask and a difference for each of
-// the first two, and half of the instructions that join the halves of words.
-constexpr double kInstructionsPerSplit = 9;
+// the first two, a mask for the third, and 1.5 that join the halves of words.
+constexpr double kInstructionsPerSplit = 8.5;
 
 double over(double amount, double rate) { return rate > 0 ? amount / rate : 0; }
 

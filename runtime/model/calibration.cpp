@@ -249,7 +249,7 @@ double matrix_gflops(const DeviceRates& rates, const Types& types) {
     case DataType::kBf16:
       return rates.matrix_bf16_gflops;
     case DataType::kF32:
-      return rates.matrix_bf16_gflops / products_of(types);
+      return quantized(types) ? 0 : rates.matrix_bf16_gflops / products_of(types);
     case DataType::kI8:
       return rates.matrix_i8_gflops;
     case DataType::kU8:
@@ -269,8 +269,9 @@ double math_gflops(const DeviceRates& rates, const Types& types, const Variant& 
 }
 
 double peak_gflops(const DeviceRates& rates, const Types& types) {
-  const double dot = is_8_bit(types.a) ? rates.dot_gflops : 0;
-  return std::max({math_gflops(rates, types, Variant{}), dot, matrix_gflops(rates, types)});
+  const double dot = is_8_bit(types.a) ? rates.dot_gflops : 0,
+               units = types.a == DataType::kF32 ? 0 : matrix_gflops(rates, types);
+  return std::max({math_gflops(rates, types, Variant{}), dot, units});
 }
 
 double peak_gflops(const HostRates& rates) {

@@ -135,8 +135,8 @@ bool is_calibrated(const HostRates& rates);
 /// that of problems that fill the device.
 DeviceRates published_rates(const GpuGeneration& gpu, std::uint32_t compute_units);
 
-/// Arithmetic rate of one kernel of a problem, and the highest rate that any kernel may have. 0:
-/// not measured.
+/// Arithmetic rate of one kernel of a problem, and the highest rate that any kernel may have (of
+/// float32 without that of matrix units, where no GPU has run it yet). 0: not measured.
 double math_gflops(const DeviceRates& rates, const Types& types, const Variant& v);
 double peak_gflops(const DeviceRates& rates, const Types& types);
 

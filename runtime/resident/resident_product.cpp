@@ -136,9 +136,9 @@ ResidentProduct::ResidentProduct(std::shared_ptr<Device> device,
     : device_(std::move(device)),
       kernel_(std::move(kernel)),
       bound_(std::move(bound)),
-      expected_ns_(expected_ns) {
+      expected_ns_(expected_ns * slowness(kernel_->variant(), bound_.problem.types)) {
   const Problem& p = bound_.problem;
-  const double steps = expected_ns / step_ns;
+  const double steps = expected_ns_ / step_ns;
   const double max_flops = steps > 1 ? flops(p) / steps : std::numeric_limits<double>::infinity();
   if (bound_.call.groups != nullptr) add_groups();
   plan_ = bound_.call.groups != nullptr

@@ -66,6 +66,7 @@ class ResidentProduct {
   const std::shared_ptr<const Kernel>& kernel() const { return kernel_; }
   /// Tiles of groups whose sizes the host knows; null: there are none. The steps read it.
   const std::shared_ptr<const Buffer>& tile_list() const { return tile_list_; }
+  /// That of submissions: slowness() times the predicted time.
   double expected_ns() const { return expected_ns_; }
   std::uint64_t workspace_bytes() const { return workspace_.total_bytes; }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/round.h"
+#include "generator/layout.h"
 #include "generator/priors/default_kernel.h"
 #include "runtime/model/roofline.h"
 
@@ -28,7 +29,9 @@ std::vector<CertifiableKernel> measured_elsewhere(const KernelRanking& tuned,
                                                   const Placement& at, const DeviceLimits& limits) {
   std::vector<CertifiableKernel> kernels;
   for (const RankedChoice& choice : tuned.ranked(near.problem, own_buffers(near.problem), limits))
-    if (!illegal_reason(choice.candidate->variant, limits, p, at))
+    if (!illegal_reason(choice.candidate->variant, limits, p, at) &&
+        splits_operands(choice.candidate->variant, p.types) ==
+            splits_operands(choice.candidate->variant, near.problem.types))
       kernels.push_back({choice.candidate->variant, near.time_ratio * choice.expected_ns});
   return kernels;
 }

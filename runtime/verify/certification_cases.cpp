@@ -79,16 +79,17 @@ void add_fragment_stores(std::vector<CertificationCase>& cases, const Variant& v
   cases.push_back({.problem = aligned, .nan_in_c = true});
 }
 
-/// Products of one step, in whose bound a part that is missing or wrong shows most, and longer
-/// ones, of numbers whose parts have exponents of their own.
+/// The fewest products for which parts are multiplied, in whose bound a part that is missing or a
+/// unit that rounds within an operation shows most, and more.
 void add_magnitudes(std::vector<CertificationCase>& cases, const Variant& v, const Signature& s,
                     Problem aligned, bool exact) {
   set_scalars(aligned, s, 1, 0);
-  for (const std::int64_t k :
-       {exact ? std::int64_t{v.tile_k} : 1, std::int64_t{v.tile_k}, aligned.k}) {
-    aligned.k = k;
-    cases.push_back({.problem = aligned, .plant = InjectedFault::kMagnitudes, .nan_in_c = true});
-  }
+  const std::int64_t fewest = round_up(kLeastDepthOfParts, exact ? v.tile_k : 1);
+  for (const std::int64_t k : {fewest, aligned.k})
+    for (const InjectedFault plant : {InjectedFault::kMagnitudes, InjectedFault::kOneInSixteen}) {
+      aligned.k = k;
+      cases.push_back({.problem = aligned, .plant = plant, .nan_in_c = true});
+    }
 }
 
 /// Groups of so many rows each, with experts that are not in their order.

@@ -44,11 +44,13 @@ std::vector<char> guarded_buffer(DataType type, std::int64_t elements, Random& r
   return buffer;
 }
 
+/// along_k: whether rows run along k.
 void fill(char* matrix, Extent extent, std::int64_t ld, DataType type, InjectedFault plant,
-          Random& random) {
+          bool along_k, Random& random) {
   std::vector<float> row(static_cast<std::size_t>(extent.columns));
   for (std::int64_t r = 0; r < extent.rows; ++r) {
-    for (float& value : row) {
+    for (std::int64_t at = 0; at < extent.columns; ++at) {
+      float& value = row[static_cast<std::size_t>(at)];
       value = random.symmetric();
       const std::uint64_t draw = random.below(16);
       if (is_integer(type)) {
@@ -61,6 +63,8 @@ void fill(char* matrix, Extent extent, std::int64_t ld, DataType type, InjectedF
         value = std::copysign(std::numeric_limits<float>::infinity(), value);
       if (plant == InjectedFault::kMagnitudes)
         value = std::ldexp(value, static_cast<int>(random.below(121)) - 60);
+      if (plant == InjectedFault::kOneInSixteen)
+        value = (along_k ? at : r) % 16 == 3 ? 1 : std::ldexp(1.3f + std::abs(value) / 10, -12);
     }
     narrow(type, row.data(), matrix + r * ld * bytes_of(type), extent.columns);
   }
@@ -76,10 +80,11 @@ std::string describe(const std::vector<Group>& groups) {
 
 std::string describe(const CertificationCase& test) {
   const Problem& p = test.problem;
-  const char* plant = test.plant == InjectedFault::kDenormals    ? ", denormals"
-                      : test.plant == InjectedFault::kInfinities ? ", infinities"
-                      : test.plant == InjectedFault::kMagnitudes ? ", all magnitudes"
-                                                                 : "";
+  const char* plant = test.plant == InjectedFault::kDenormals      ? ", denormals"
+                      : test.plant == InjectedFault::kInfinities   ? ", infinities"
+                      : test.plant == InjectedFault::kMagnitudes   ? ", all magnitudes"
+                      : test.plant == InjectedFault::kOneInSixteen ? ", one large product in 16"
+                                                                   : "";
   return fmt::format("{} lda {} ldb {} ldc {} alpha {} beta {}{}{}", to_string(p), p.lda, p.ldb,
                      p.ldc, p.alpha, p.beta, plant, test.nan_in_c ? ", NaN in C" : "") +
          describe(test.groups);
@@ -228,7 +233,7 @@ CertificationOperands certification_operands(const CertificationCase& test) {
   x.a = guarded_buffer(t.a, sizes.a, random);
   for (std::int64_t i = 0; i < p.batch; ++i)
     fill(x.a.data() + (kGuardElements + i * p.stride_a) * bytes_of(t.a), stored_a(p), p.lda, t.a,
-         test.plant, random);
+         test.plant, p.trans_a == Transpose::kNo, random);
   if (quantized(t)) {
     x.b = random_b(t, sizes.b, random);
     const RandomQuantization quantization = random_quantization(p, random);
@@ -238,7 +243,7 @@ CertificationOperands certification_operands(const CertificationCase& test) {
     x.b = guarded_buffer(t.a, sizes.b, random);
     for (std::int64_t i = 0; i < p.batch * matrices_b(p); ++i)
       fill(x.b.data() + (kGuardElements + i * p.stride_b) * bytes_of(t.a), stored_b(p), p.ldb, t.a,
-           test.plant, random);
+           test.plant, p.trans_b == Transpose::kYes, random);
   }
   // Outside C lie canaries of random value.
   x.c = random_operand(DataType::kI8, sizes.c * bytes_of(t.c), random);

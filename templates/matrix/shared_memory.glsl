@@ -8,18 +8,18 @@
 //: TILE_K, SHARED_PAD   elements in a row along k, and behind it against bank conflicts
 //: SHARED_WORDS         32-bit words in a vector (SHARED_VECTOR)
 //: EVEN_LOADS_A and _B  of matrix/load_counts.glsl
-//: PARTS                3: elements in memory are float32, and words hold bfloat16 parts of them
+//: PARTS                of matrix.comp
 const uint SHARED_ELEMENTS = SHARED_WORDS * ELEMENTS_PER_WORD;  // in a vector
 const uint SHARED_STRIDE = (TILE_K + SHARED_PAD) / SHARED_ELEMENTS;
 
 #if PARTS > 1
-// Takes the part with the largest bits off a number, and returns it as the upper half of the bits of
-// a float32. At most 2^-8 of the number is left. Of an infinite number or NaN either the part or
-// what is left is not finite, and so is each sum that it gets into.
-uint take_part(inout float rest) {
-  const uint part = floatBitsToUint(rest * 1.00390625) & 0xffff0000u;  // 1 + 2^-8: rounds up
-  rest -= uintBitsToFloat(part);
-  return part;
+// Returns a bfloat16 number near `rest`, as the upper half of the bits, and subtracts it from `rest`,
+// of which at most 2^-8 is left: a product with 1 + 2^-8 is rounded towards zero. Two parts leave one
+// that is exact. Of an infinite number or NaN, a part is not finite.
+uint take_part(inout float rest, uint part) {
+  const uint bits = floatBitsToUint(part < PARTS - 1 ? rest * 1.00390625 : rest) & 0xffff0000u;
+  rest -= uintBitsToFloat(bits);
+  return bits;
 }
 
 #if EDGE == EXACT

@@ -1,8 +1,7 @@
-//: Tiles of a float32 $A that become parts on their way to shared memory: bfloat16 numbers whose sum
-//: each element is. A tile holds all of its first parts, then all of its second and third ones, and
-//: keeps the order of memory: its rows are the lines that are stored.
+//: Tiles of a float32 $A whose elements become PARTS bfloat16 numbers each on their way to shared
+//: memory, of which they are the sums. A tile holds all first parts, then all second and all third
+//: ones, and keeps the order of memory: its rows are the lines that are stored.
 //:
-//: PARTS            of an element, 3
 //: ALONG_K_$A       whether lines run along k, as in an A of m x k or a B of n x k
 //: STAGES           tiles in shared memory
 //: VECTOR_WIDTH_$A  elements a load; an invocation takes as many loads as fill a vector of a part
@@ -95,7 +94,7 @@ void put_tile_$a(uint stage) {
     [[unroll]] for (uint part = 0; part < PARTS; ++part) {
       SHARED_VECTOR words;
       [[unroll]] for (uint w = 0; w < SHARED_WORDS; ++w)
-        words[w] = take_part(rest[2 * w]) >> 16 | take_part(rest[2 * w + 1]);
+        words[w] = take_part(rest[2 * w], part) >> 16 | take_part(rest[2 * w + 1], part);
       put_shared($a_tile[stage][part * $A_PART + at.x * $A_STRIDE + at.y], words);
     }
   }

@@ -7,7 +7,7 @@
 //: C_TILE           the tile of an operand whose place the fragments take; else they have their own
 //: VECTOR_WIDTH_C   elements of C a store
 //: SUBGROUPS_K      subgroups that each hold a part of the sums
-//: PARTS            of float32 operands
+//: PARTS            of matrix.comp
 #include "epilogue/store_vector.glsl"
 
 #if FRAGMENT_STORES == WHOLE
@@ -83,17 +83,31 @@ ELEMENT sum_at(uint i) {
 #endif
 
 #if PARTS > 1
-// An operand that is not finite, or too large for its first part, makes sums of parts infinite or NaN
+// An operand that is infinite, or so large that its first part is, makes sums of parts infinite or NaN
 // where those of float32 need not be. Such sums are computed again, in float32.
-float finite_sum(float sum, uint row, uint column) {
-  if ((floatBitsToUint(sum) & 0x7f800000u) != 0x7f800000u || column >= n) return sum;
-  sum = 0.0;
-  [[dont_unroll]] for (uint step = 0; step < k; ++step)
-    sum = fma(element_a(row, step), element_b(step, column), sum);
+// Bits are compared, since drivers may take all numbers for finite.
+bool are_finite(vec4 sum, uint column) {
+  bool finite = true;
+  [[unroll]] for (uint w = 0; w < 4; ++w)
+    finite = finite && (column + w >= n || (floatBitsToUint(sum[w]) & 0x7f800000u) != 0x7f800000u);
+  return finite;
+}
+bool are_nan(vec4 sum) {
+  bool nan = true;
+  [[unroll]] for (uint w = 0; w < 4; ++w)
+    nan = nan && (floatBitsToUint(sum[w]) & 0x7fffffffu) > 0x7f800000u;
+  return nan;
+}
+vec4 float32_sums(uint row, uint column) {
+  vec4 sum = vec4(0);
+  [[dont_unroll]] for (uint step = 0; step < k && !are_nan(sum); ++step) {
+    vec4 factors;
+    [[unroll]] for (uint w = 0; w < 4; ++w)
+      factors[w] = element_b(step, min(column + w, n - 1));
+    sum = fma(vec4(element_a(row, step)), factors, sum);
+  }
   return sum;
 }
-#else
-#define finite_sum(sum, row, column) sum
 #endif
 
 // Stores the fragment in shared memory to C.
@@ -105,7 +119,10 @@ void store_fragment(bool vectors, uint row, uint column) {
     if (to_row >= m) break;
     RESULT_C sum;
     [[unroll]] for (uint w = 0; w < VECTOR_WIDTH_C; ++w)
-      sum[w] = RESULT(finite_sum(sum_at(first + w), to_row, to_column + w));
+      sum[w] = RESULT(sum_at(first + w));
+#if PARTS > 1
+    if (!are_finite(sum, to_column)) sum = float32_sums(to_row, to_column);
+#endif
     store_vector(vectors, sum, to_row, to_column);
   }
 }

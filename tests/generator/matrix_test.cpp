@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 
 #include "core/error.h"
 #include "generator/compile.h"
@@ -12,6 +13,7 @@
 #include "generator/space.h"
 #include "matrix_modules.h"
 #include "test_limits.h"
+#include "tests/support/changed_shader.h"
 
 namespace rooftile {
 namespace {
@@ -282,6 +284,36 @@ TEST(Matrix, FragmentsLieInATileThatHoldsThemAndModulesHaveTheSharedMemoryThatRu
           EXPECT_EQ(fragment_place(v, s), place) << way;
         }
     }
+}
+
+// The same for parts of float32 operands. Their modules are those for float16, but for the type.
+TEST(Matrix, ModulesThatSplitOperandsRoundTheirSums) {
+  constexpr std::uint32_t kDecorate = 71, kFAdd = 129, kNoContraction = 42;
+  for (const char* way : {"", "stages=2 tile_k=16", "tile_m=32 tile_n=128 subgroup_m=32 tile_k=16"})
+    for (const Transpose a : {Transpose::kNo, Transpose::kYes})
+      for (const Transpose b : {Transpose::kNo, Transpose::kYes}) {
+        const Variant v = changed(matrix_point(), std::string("stage=stored ") + way);
+        const Signature s = {.trans_a = a, .trans_b = b};
+        ASSERT_EQ(reason_for(v, s), "") << way;
+        Shader shader = emit_gemm(v, s);
+        for (const auto& [bfloat16, float16] :
+             {std::pair{"0x7F000310u", "0x7F000010u"},
+              {"capabilities = [6022, 5116, 5118]", "capabilities = [6022, 9]"},
+              {", \"SPV_KHR_bfloat16\"", ""}})
+          shader = rooftile::changed(std::move(shader), bfloat16, float16);
+        const std::vector<std::uint32_t> words = compile(shader);
+        expect_valid(words, to_string(v));
+        EXPECT_EQ(bytes_of_shared_variables(words), shared_bytes(v, s)) << way;
+        std::set<std::uint32_t> exact, sums;
+        for (std::size_t at = 5; at < words.size(); at += words[at] >> 16) {
+          if ((words[at] & 0xffff) == kDecorate && words[at + 2] == kNoContraction)
+            exact.insert(words[at + 1]);
+          if ((words[at] & 0xffff) == kFAdd && exact.contains(words[at + 2]))
+            sums.insert(words[at + 2]);
+        }
+        EXPECT_GT(sums.size(), 0u);
+        EXPECT_EQ(sums, exact);
+      }
 }
 
 TEST(Matrix, TypesThatAModuleLacksAreAdded) {

@@ -1,5 +1,4 @@
-//: The rest of emulated_matrix.glsl: products, of which each truncates its sum as tensor cores do, to
-//: the bits that float32 has.
+//: The rest of emulated_matrix.glsl: elements and products.
 float bfloat16_in(uint word, uint i) {
   return uintBitsToFloat(i % ELEMENTS_PER_WORD == 0 ? word << 16 : word & 0xffff0000u);
 }
@@ -16,25 +15,23 @@ float element_in_b(MatrixB b, uint step, uint column) {
                              at / ELEMENTS_PER_WORD), at);
 }
 
-// Adds x to sum, and what float32 loses by that to lost.
-void add_exactly(float x, inout float sum, inout float lost) {
-  precise const float before = sum;
-  precise const float after = before + x;
-  precise const float added = after - before;
-  precise const float error = (before - (after - added)) + (x - added);
-  sum = after;
-  lost += error;
-}
-
+// As published of tensor cores: all addends are truncated one bit below the last of the largest one,
+// and so is their sum, to the bits of float32.
+const int EXTRA_BITS = 1;
 float truncated_sum(MatrixA a, MatrixB b, float sum, uint row, uint column) {
-  float lost = 0.0;
+  float largest = abs(sum), all = sum;
+  [[dont_unroll]] for (uint step = 0; step < MATRIX_K; ++step) {
+    const float product = element_in_a(a, row, step) * element_in_b(b, step, column);
+    largest = max(largest, abs(product));
+    all += product;
+  }
+  const int last = int(floatBitsToUint(largest) >> 23) - 127 - 23 - EXTRA_BITS;  // 2^last is a unit
+  int total = int(ldexp(sum, -last));
   [[dont_unroll]] for (uint step = 0; step < MATRIX_K; ++step)
-    add_exactly(element_in_a(a, row, step) * element_in_b(b, step, column), sum, lost);
-  float rest = 0.0;
-  add_exactly(lost, sum, rest);
-  // Where the sum was rounded away from zero, the next number towards zero.
-  const bool away = sum != 0.0 && rest != 0.0 && (rest < 0.0) == (sum > 0.0);
-  return away ? uintBitsToFloat(floatBitsToUint(sum) - 1u) : sum;
+    total += int(ldexp(element_in_a(a, row, step) * element_in_b(b, step, column), -last));
+  const uint size = uint(abs(total)), dropped = uint(max(findMSB(size) - 23, 0));
+  const bool finite = (floatBitsToUint(all) & 0x7f800000u) != 0x7f800000u;
+  return finite ? ldexp(float(size >> dropped << dropped) * float(sign(total)), last) : all;
 }
 
 MatrixC coopMatAdd(MatrixC x, MatrixC y) {

@@ -25,8 +25,13 @@ double fetched_registers(const Variant& v, const Types& types) {
 /// Registers of the fragments that are loaded ahead of their matrix operations.
 double fragment_registers(const Variant& v, const Types& types, const GpuGeneration& gpu) {
   const double lanes = gpu.fragment_lanes > 0 ? gpu.fragment_lanes : v.subgroup_size;
+  if (splits_operands(v, types))  // of A, one of B, and the sums of their products
+    return (static_cast<double>(v.subgroup_m + v.matrix_n) * v.matrix_k *
+                static_cast<double>(unit_bytes(types)) * 8 / kRegisterBits +
+            static_cast<double>(v.subgroup_m) * v.matrix_n) /
+           lanes;
   const double step = static_cast<double>(v.subgroup_m + v.subgroup_n) * v.matrix_k *
-                      static_cast<double>(unit_bytes(types)) * 8 / kRegisterBits / lanes;
+                      static_cast<double>(bytes_of(types.a)) * 8 / kRegisterBits / lanes;
   if (!gpu.keeps_more) return step * (v.stages + 1) / 2;
   const double steps = static_cast<double>(v.tile_k) / (v.matrix_k * v.subgroups_k) + v.stages - 1;
   return step * (2 * steps - 1);

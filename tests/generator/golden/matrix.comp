@@ -396,8 +396,6 @@ void begin_fragments() { tile_barrier(); }
 #define first_vector() gl_SubgroupInvocationID
 #define fragment_barrier() subgroupBarrier()
 
-#define finite_sum(sum, row, column) sum
-
 // Stores the fragment in shared memory to C.
 void store_fragment(bool vectors, uint row, uint column) {
   [[dont_unroll]] for (uint v = first_vector(); v < MATRIX_M * MATRIX_N / VECTOR_WIDTH_C;
@@ -407,7 +405,7 @@ void store_fragment(bool vectors, uint row, uint column) {
     if (to_row >= m) break;
     RESULT_C sum;
     [[unroll]] for (uint w = 0; w < VECTOR_WIDTH_C; ++w)
-      sum[w] = RESULT(finite_sum(sum_at(first + w), to_row, to_column + w));
+      sum[w] = RESULT(sum_at(first + w));
     store_vector(vectors, sum, to_row, to_column);
   }
 }

@@ -100,15 +100,20 @@ TEST(DefaultKernel, TheFamilyFollowsTheKindOfProblem) {
     }
 }
 
-// Not measured yet, they must be asked for.
-TEST(DefaultKernel, Float32OnMatrixUnitsIsBehindTheOthers) {
+// No GPU has run them yet. The tuner tries them.
+TEST(DefaultKernel, NoneSplitsFloat32Operands) {
   DeviceProfile device = chip_profile("172");
   device.limits.matrix_shapes.push_back({16, 16, 16, DataType::kBf16, DataType::kF32});
-  const Problem p = problem(kLarge, "f32");
-  EXPECT_EQ(first(device, p).variant.family, Family::kTiled);
-  EXPECT_TRUE(std::ranges::any_of(
-      default_kernels(device, device.limits, p, own_buffers(p)),
-      [](const Prior& kernel) { return kernel.variant.family == Family::kMatrix; }));
+  const auto on_units = [](const Prior& kernel) {
+    return kernel.variant.family == Family::kMatrix;
+  };
+  for (const Sizes& size : kKinds) {
+    const Problem p = problem(size, "f32");
+    EXPECT_TRUE(
+        std::ranges::none_of(default_kernels(device, device.limits, p, own_buffers(p)), on_units))
+        << to_string(p);
+  }
+  EXPECT_TRUE(std::ranges::any_of(priors_for(device, problem(kLarge, "f32")), on_units));
 }
 
 TEST(DefaultKernel, FewRowsAndColumnsShareTheLoadsOfTheOtherOperand) {

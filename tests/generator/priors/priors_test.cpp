@@ -170,11 +170,9 @@ TEST(Priors, LinesMayNameAFormatOfGgufFiles) {
 
 TEST(Priors, DevicesGetTheTablesOfTheirKind) {
   for (std::string_view table : all_prior_tables())
-    EXPECT_EQ(prior_tables(device_for(table)).front(),
-              table == "nvidia_parts.txt" ? "nvidia_bf16.txt" : table);
-  EXPECT_THAT(
-      prior_tables(device_for("nvidia_bf16.txt")),
-      ElementsAre("nvidia_bf16.txt", "nvidia_matrix.txt", "nvidia.txt", "nvidia_parts.txt"));
+    EXPECT_EQ(prior_tables(device_for(table)).front(), table);
+  EXPECT_THAT(prior_tables(device_for("nvidia_bf16.txt")),
+              ElementsAre("nvidia_bf16.txt", "nvidia_matrix.txt", "nvidia.txt"));
   EXPECT_THAT(prior_tables(DeviceProfile{}), IsEmpty());
 }
 
