@@ -137,6 +137,16 @@ Variant matrix_default(const MatrixShape& shape, const DeviceLimits& limits) {
           .subgroup_size = static_cast<int>(matrix_lanes(shape, limits))};
 }
 
+/// The same for float32 operands, of which a subgroup holds three parts: half of the block, and one
+/// matrix operation along k.
+Variant parts_default(Variant v) {
+  v.stage = Stage::kStored;
+  v.tile_k = v.matrix_k;
+  v.subgroup_n /= 2;
+  v.tile_n /= 2;
+  return v;
+}
+
 /// Subgroups of 8 invocations and fewer are software devices', whose memory is the processor's
 /// cache. Each invocation of a GPU holds its sums in registers: 255 on AMD and NVIDIA, where 8 x 8
 /// sums take 132 to 136. An invocation of Intel's smallest subgroups has 128, where 8 x 4 sums take
@@ -169,7 +179,11 @@ std::vector<Variant> family_defaults(Family family, const DeviceLimits& limits) 
   if (family == Family::kMatrix)
     for (const std::vector<MatrixShape>& shapes :
          {limits.matrix_shapes, limits.matrix_granularities})
-      for (const MatrixShape& shape : shapes) defaults.push_back(matrix_default(shape, limits));
+      for (const MatrixShape& shape : shapes) {
+        const Variant usual = matrix_default(shape, limits);
+        defaults.push_back(usual);
+        if (shape.operand == DataType::kBf16) defaults.push_back(parts_default(usual));
+      }
   return defaults;
 }
 

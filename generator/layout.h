@@ -283,7 +283,7 @@ inline int piece_rows(const Variant& v, const Types& t) {
 /// Whether a matrix kernel splits its float32 operands into bfloat16 parts, which the units
 /// multiply (templates/matrix/split.glsl). B is not quantised then.
 inline bool splits_operands(const Variant& v, const Types& t) {
-  return v.family == Family::kMatrix && t.a == DataType::kF32;
+  return v.family == Family::kMatrix && t.a == DataType::kF32 && !quantized(t);
 }
 /// For matrix kernels: the type that the units multiply, the parts of an operand, and the products
 /// of pairs of parts (i, j) with i + j < kParts, which make a product of two elements.
@@ -292,11 +292,11 @@ inline DataType unit_type(const Types& t) { return t.a == DataType::kF32 ? DataT
 inline int parts_of(const Types& t) { return t.a == DataType::kF32 ? kParts : 1; }
 inline int products_of(const Types& t) { return parts_of(t) * (parts_of(t) + 1) / 2; }
 /// Fewest steps of k of a problem whose operands are split. In units of u = 2^-24 of the sum of
-/// magnitudes a sum is off by 2 for the pairs that are left out, 1 for each operation along k,
-/// whose sum is added to the others, and what a unit loses within an operation: 2 if it adds
-/// exactly and truncates once, about 16 if it truncates each of 16 products one bit below the last
-/// of the largest one. The bound of the standard precision is k + 3, where alpha and beta need 3.
-inline constexpr int kLeastDepthOfParts = 16;
+/// magnitudes, alpha, beta and their sum cost 3, the pairs that are left out 2, adding the sum of
+/// each operation along k to the others 1 an operation, and the additions within operations at most
+/// 18, if a unit truncates each of 16 products one bit below the last of the largest one, and their
+/// sum. For two operations that is 25, and the bound of the standard precision is k + 3.
+inline constexpr int kLeastDepthOfParts = 24;
 /// Bytes of an element in the tiles of a matrix kernel, in all of its parts.
 inline std::int64_t unit_bytes(const Types& t) { return parts_of(t) * bytes_of(unit_type(t)); }
 /// Elements of a part in a 32-bit word of those tiles.

@@ -167,11 +167,11 @@ constexpr std::array kProblemRules = {
                 }},
     ProblemRule{
         "float32 operands of matrix are multiplied in parts, whose error is within the bound "
-        "of float32 sums of 16 products and more: k must be at least 16",
+        "of float32 sums of 24 products and more: k must be at least 24",
         [](const Case& c) {
           return !splits_operands(c.v, c.p.types) || c.p.k >= kLeastDepthOfParts;
         },
-        [](const Case& c) { return fmt::format("{}", c.p.k); }},
+        [](const Case& c) { return fmt::format("k is {}", c.p.k); }},
     ProblemRule{"edge exact needs m, n and k in multiples of tile_m, tile_n and unroll_k (tile_k "
                 "for tiled and matrix)",
                 [](const Case& c) {

@@ -91,8 +91,9 @@ constexpr std::array kSignatureRules = {
           return c.v.dot == 1 || (a && b);
         }},
     SignatureRule{
-        "the device's matrix units do not multiply these types in the shape matrix_m x matrix_n x "
-        "matrix_k",
+        "the device's matrix units do not multiply these types (bf16 for f32) in the shape "
+        "matrix_m x "
+        "matrix_n x matrix_k",
         [](const TypedKernel& c) { return c.v.family != Family::kMatrix || offers_types(c); }},
     SignatureRule{
         "float32 operands of matrix are split into parts on their way to shared memory, in the "
@@ -156,13 +157,13 @@ constexpr std::array kSignatureRules = {
                     return c.v.reduction == Reduction::kOrdered || c.limits.float32_atomic_add ||
                            part_type(c.s.types) == DataType::kI32;
                   }},
-    SignatureRule{
-        "stage stored of matrix is for operands of 16 bits, whose fragments units read across "
-        "rows",
-        [](const TypedKernel& c) {
-          return c.v.family != Family::kMatrix || c.v.stage != Stage::kStored ||
-                 bytes_of(unit_type(c.s.types)) == 2;
-        }},
+    SignatureRule{"stage stored of matrix is for operands that units multiply in 16 bits, whose "
+                  "fragments they "
+                  "read across rows",
+                  [](const TypedKernel& c) {
+                    return c.v.family != Family::kMatrix || c.v.stage != Stage::kStored ||
+                           bytes_of(unit_type(c.s.types)) == 2;
+                  }},
     SignatureRule{
         "stage stored loads A along k for the invocations of a vector kernel: A must not be "
         "transposed",

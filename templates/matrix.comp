@@ -11,8 +11,8 @@
 //         |    SUBGROUP_N |               |                and adds their products to the sums
 //         +---------------+---------------+
 //
-// Operands keep their stored type and are read as 32-bit words, so that the device needs no 8-bit
-// or 16-bit storage. Only float32 operands become others: three parts in bfloat16 for each element.
+// Operands are read as 32-bit words, so that the device needs no 8-bit or 16-bit storage. They keep
+// their stored type, but a quantised B becomes float16, and float32 three bfloat16 parts.
 //:
 //: What limits it, on an H200: with one tile in shared memory a trip is one chain of these parts, of
 //: which multiplications are less than half, and a second workgroup that fits into shared memory

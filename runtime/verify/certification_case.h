@@ -14,8 +14,8 @@ enum class InjectedFault : std::uint8_t {
   kNothing,
   kDenormals,
   kInfinities,
-  kMagnitudes,   ///< All values have magnitudes from 2^-60 to 2^60 (types with float32's range).
-  kOneInSixteen  ///< Of 16 products along k one is 1, and the others lie between 2^-24 and 2^-23.
+  kMagnitudes,  ///< All values have magnitudes from 2^-60 to 2^60 (types with float32's range).
+  kOneLarge     ///< Of the products along k one is 1, and the others are a little below 2^-23.
 };
 
 struct CertificationCase {

@@ -83,12 +83,13 @@ void add_fragment_stores(std::vector<CertificationCase>& cases, const Variant& v
 /// unit that rounds within an operation shows most, and more.
 void add_magnitudes(std::vector<CertificationCase>& cases, const Variant& v, const Signature& s,
                     Problem aligned, bool exact) {
-  set_scalars(aligned, s, 1, 0);
+  set_scalars(aligned, s, 0.7f, 0.3f);
   const std::int64_t fewest = round_up(kLeastDepthOfParts, exact ? v.tile_k : 1);
   for (const std::int64_t k : {fewest, aligned.k})
-    for (const InjectedFault plant : {InjectedFault::kMagnitudes, InjectedFault::kOneInSixteen}) {
+    for (const InjectedFault plant :
+         {InjectedFault::kMagnitudes, InjectedFault::kOneLarge, InjectedFault::kInfinities}) {
       aligned.k = k;
-      cases.push_back({.problem = aligned, .plant = plant, .nan_in_c = true});
+      cases.push_back({.problem = aligned, .plant = plant});
     }
 }
 
@@ -170,6 +171,11 @@ std::vector<CertificationCase> certification_cases(const Variant& v, const Signa
   };
   if (s.grouped) {
     cases = grouped_cases(v, s, load, line);
+    if (splits_operands(v, s.types))
+      for (CertificationCase test : grouped_cases(v, s, load, line)) {
+        test.plant = InjectedFault::kMagnitudes;
+        cases.push_back(std::move(test));
+      }
     return legal_ones();
   }
   // Three shifted rotations pair every size of one dimension with three sizes of each other one,

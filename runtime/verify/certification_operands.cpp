@@ -63,8 +63,8 @@ void fill(char* matrix, Extent extent, std::int64_t ld, DataType type, InjectedF
         value = std::copysign(std::numeric_limits<float>::infinity(), value);
       if (plant == InjectedFault::kMagnitudes)
         value = std::ldexp(value, static_cast<int>(random.below(121)) - 60);
-      if (plant == InjectedFault::kOneInSixteen)
-        value = (along_k ? at : r) % 16 == 3 ? 1 : std::ldexp(1.3f + std::abs(value) / 10, -12);
+      if (plant == InjectedFault::kOneLarge)
+        value = (along_k ? at : r) == 3 ? 1 : std::ldexp(1.4f + std::abs(value) / 80, -12);
     }
     narrow(type, row.data(), matrix + r * ld * bytes_of(type), extent.columns);
   }
@@ -80,11 +80,11 @@ std::string describe(const std::vector<Group>& groups) {
 
 std::string describe(const CertificationCase& test) {
   const Problem& p = test.problem;
-  const char* plant = test.plant == InjectedFault::kDenormals      ? ", denormals"
-                      : test.plant == InjectedFault::kInfinities   ? ", infinities"
-                      : test.plant == InjectedFault::kMagnitudes   ? ", all magnitudes"
-                      : test.plant == InjectedFault::kOneInSixteen ? ", one large product in 16"
-                                                                   : "";
+  const char* plant = test.plant == InjectedFault::kDenormals    ? ", denormals"
+                      : test.plant == InjectedFault::kInfinities ? ", infinities"
+                      : test.plant == InjectedFault::kMagnitudes ? ", all magnitudes"
+                      : test.plant == InjectedFault::kOneLarge   ? ", one large product"
+                                                                 : "";
   return fmt::format("{} lda {} ldb {} ldc {} alpha {} beta {}{}{}", to_string(p), p.lda, p.ldb,
                      p.ldc, p.alpha, p.beta, plant, test.nan_in_c ? ", NaN in C" : "") +
          describe(test.groups);

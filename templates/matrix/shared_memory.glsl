@@ -1,10 +1,10 @@
 //: Tiles in shared memory: which invocation fetches which part of a tile, words of several
 //: elements, and how they are put there. A row of a tile is a row of A or a column of B with all
 //: steps of k, whatever the order in memory; or a step of k, for operands that are stored so and
-//: keep their order (matrix/staged.glsl). Rows are padded, and consist of vectors of words that are
+//: keep their order (matrix/staged.glsl, matrix/split.glsl). Rows are padded, and consist of vectors of words that are
 //: as long as the rows of fragments allow.
 //:
-//: OPERAND_BITS         of an element of A and B; ELEMENTS_PER_WORD of them lie in 32 bits
+//: OPERAND_BITS         of an element as units multiply it; ELEMENTS_PER_WORD of them lie in 32 bits
 //: TILE_K, SHARED_PAD   elements in a row along k, and behind it against bank conflicts
 //: SHARED_WORDS         32-bit words in a vector (SHARED_VECTOR)
 //: EVEN_LOADS_A and _B  of matrix/load_counts.glsl
@@ -13,9 +13,9 @@ const uint SHARED_ELEMENTS = SHARED_WORDS * ELEMENTS_PER_WORD;  // in a vector
 const uint SHARED_STRIDE = (TILE_K + SHARED_PAD) / SHARED_ELEMENTS;
 
 #if PARTS > 1
-// Returns a bfloat16 number near `rest`, as the upper half of the bits, and subtracts it from `rest`,
-// of which at most 2^-8 is left: a product with 1 + 2^-8 is rounded towards zero. Two parts leave one
-// that is exact. Of an infinite number or NaN, a part is not finite.
+// Returns a bfloat16 number near `rest`, in the upper half of the bits, and subtracts it from `rest`.
+// Multiplied by 1 + 2^-8 before it is truncated, it is so near that about 2^-8 of `rest` is left at
+// most. The third part is exact. Of an infinite number or NaN, a part is not finite.
 uint take_part(inout float rest, uint part) {
   const uint bits = floatBitsToUint(part < PARTS - 1 ? rest * 1.00390625 : rest) & 0xffff0000u;
   rest -= uintBitsToFloat(bits);

@@ -13,7 +13,7 @@ const uint $A_LINES = TILE_$M, $A_IN_LINE = TILE_K;
 #else
 const uint $A_LINES = TILE_K, $A_IN_LINE = TILE_$M;
 #endif
-const uint $A_RUNS = $A_IN_LINE / SHARED_ELEMENTS;  // of elements of a line that an invocation takes
+const uint $A_RUNS = $A_IN_LINE / SHARED_ELEMENTS;  // in a line; an invocation takes a run of elements
 const uint $A_LOADS = $A_LINES * $A_RUNS;
 const uint $A_LOADS_EACH = ($A_LOADS + LOCAL_SIZE - 1) / LOCAL_SIZE;
 const uint $A_VECTORS = SHARED_ELEMENTS / VECTOR_WIDTH_$A;  // in a run

@@ -70,7 +70,7 @@ std::vector<Epilogue> all_epilogues() {
 std::string expected_reason(Family family, const Signature& s) {
   if (s.types.c == DataType::kI32 && any(s.epilogue)) return "an i32 C has no epilogue";
   if (quantized(s.types) && s.trans_b == Transpose::kNo) return "a quantised B is stored n x k";
-  if (family == Family::kMatrix && s.types.a == DataType::kF32)
+  if (family == Family::kMatrix && s.types.a == DataType::kF32 && quantized(s.types))
     return "matrix units do not multiply these types";
   return "";
 }

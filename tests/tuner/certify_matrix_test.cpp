@@ -313,7 +313,7 @@ TEST_F(CertifyMatrixTest, MutantsAreRefused) {
       {"fragments put into a tile that is still read", "prefetch=ahead",
        "void begin_fragments() { tile_barrier(); }", "void begin_fragments() {}"},
       {"fragments of all subgroups put into one place", "",
-       "C_TILE[0][gl_SubgroupID * C_VECTORS], x", "C_TILE[0][0], x"},
+       "C_TILE[0], gl_SubgroupID * C_VECTORS, x", "C_TILE[0], 0, x"},
       {"one fragment passed through shared memory for another", "",
        "fragment == i * FRAGMENTS_N + j", "fragment == 0u"},
       {"sums not cleared", "", "coopmatC(ELEMENT(0))", "coopmatC(ELEMENT(1))"},

@@ -12,8 +12,8 @@
 //         |    SUBGROUP_N |               |                and adds their products to the sums
 //         +---------------+---------------+
 //
-// Operands keep their stored type and are read as 32-bit words, so that the device needs no 8-bit
-// or 16-bit storage. Only float32 operands become others: three parts in bfloat16 for each element.
+// Operands are read as 32-bit words, so that the device needs no 8-bit or 16-bit storage. They keep
+// their stored type, but a quantised B becomes float16, and float32 three bfloat16 parts.
 //
 // Rooftile matrix 64x64x32 32x32 of 16x16x16 u16 v4/4 shared_pad=8: f16; A not transposed, B not transposed.
 // A workgroup of 128 invocations computes 64 x 64 elements of C, a subgroup 32 x 32.
