@@ -9,6 +9,7 @@
 #include "core/quantized.h"
 #include "core/round.h"
 #include "generator/layout.h"
+#include "runtime/kernel/step_time.h"
 #include "runtime/resident/loop_trips.h"
 
 namespace rooftile {
