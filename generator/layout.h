@@ -285,8 +285,10 @@ inline int piece_rows(const Variant& v, const Types& t) {
 inline bool splits_operands(const Variant& v, const Types& t) {
   return v.family == Family::kMatrix && t.a == DataType::kF32 && !quantized(t);
 }
-/// For matrix kernels: the type that the units multiply, the parts of an operand, and the products
-/// of pairs of parts (i, j) with i + j < kParts, which make a product of two elements.
+/// For matrix kernels: the type that the units multiply, and the number of parts of an element. A
+/// product of two elements is that of the pairs (i, j) of their parts with i + j < kParts, and
+/// products_of() is their number. A kind with float16 parts would be a parameter of Variant, on
+/// which these functions then depend.
 inline constexpr int kParts = 3;
 inline DataType unit_type(const Types& t) { return t.a == DataType::kF32 ? DataType::kBf16 : t.a; }
 inline int parts_of(const Types& t) { return t.a == DataType::kF32 ? kParts : 1; }

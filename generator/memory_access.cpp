@@ -134,11 +134,12 @@ class Accesses {
                       : staged_b(v) && nests_k_loop(v)),
         by_rows_(matrix_ && (along_k_ || v.stage != Stage::kStored)),
         rows_(is_a_ ? v.tile_m : v.tile_n),
-        elements_(quantized_ ? load_values(v, s.types)
-                  : splits_operands(v, s.types)
+        loaded_elements_(quantized_ ? load_values(v, s.types)
+                                    : (is_a_ ? load_width_a(v, s) : load_width_b(v, s)) *
+                                          (matrix_ ? elements_per_word(v, s.types) : 1)),
+        elements_(splits_operands(v, s.types)
                       ? shared_words(v, s.types) * elements_per_unit_word(s.types)
-                      : (is_a_ ? load_width_a(v, s) : load_width_b(v, s)) *
-                            (matrix_ ? elements_per_word(v, s.types) : 1)),
+                      : loaded_elements_),
         stored_bytes_(
             bytes_of(matrix_ ? s.types.a : type_read(v, s, packed_ ? Packed::kYes : Packed::kNo))),
         shared_bytes_(bytes_of(matrix_ ? unit_type(s.types) : sum_type(s.types))) {}
@@ -199,10 +200,8 @@ class Accesses {
   }
 
   std::optional<Bytes> loaded(int self) const {
-    const std::int64_t count = quantized_ ? kElementBytes * words_width(v_, s_.types)
-                               : splits_operands(v_, s_.types)
-                                   ? stored_bytes_ * (is_a_ ? v_.vector_width_a : v_.vector_width_b)
-                                   : stored_bytes_ * elements_;
+    const std::int64_t count =
+        quantized_ ? kElementBytes * words_width(v_, s_.types) : stored_bytes_ * loaded_elements_;
     if (packed_ && is_a_ && v_.stage == Stage::kSubgroup) return Bytes{self * count, count};
     const std::optional<Position> at = position(self);
     if (!at) return {};
@@ -261,10 +260,11 @@ class Accesses {
   const Variant& v_;
   const Signature& s_;
   const bool is_a_, packed_, quantized_, along_k_, matrix_;
-  const bool staged_;   // in shared memory
-  const bool by_rows_;  // there, in a matrix kernel: a row has all steps of k
-  const int rows_;      // of the tile
-  const int elements_;  // of a load
+  const bool staged_;          // in shared memory
+  const bool by_rows_;         // there, in a matrix kernel: a row has all steps of k
+  const int rows_;             // of the tile
+  const int loaded_elements_;  // by one load
+  const int elements_;         // that an invocation takes together: some loads of operands in parts
   const std::int64_t stored_bytes_, shared_bytes_;  // of an element
 };
 

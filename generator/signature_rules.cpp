@@ -101,7 +101,7 @@ constexpr std::array kSignatureRules = {
         [](const TypedKernel& c) {
           return !splits_operands(c.v, c.s.types) ||
                  (c.v.load_path_a == LoadPath::kBuffer && c.v.load_path_b == LoadPath::kBuffer &&
-                  !has_workgroup_scope(c.v) && c.v.stage == Stage::kStored);
+                  c.v.stage == Stage::kStored);
         }},
     SignatureRule{
         "sums of parts that are not finite are computed again in a loop over k, which the device's "

@@ -25,7 +25,10 @@ shared SHARED_VECTOR $a_tile[STAGES][PARTS * $A_PART];
 #else
 #define component_$a(x, i) x[i]
 #endif
-float element_of_$a(uint i) { return component_$a($a[i / VECTOR_WIDTH_$A], i % VECTOR_WIDTH_$A); }
+float element_of_$a(uint line, uint at) {
+  const uint i = offset_$a + line * ld$a + at;
+  return component_$a($a[i / VECTOR_WIDTH_$A], i % VECTOR_WIDTH_$A);
+}
 
 VECTOR_$A $a_next[$A_LOADS_EACH][$A_VECTORS];
 // Addresses in the first tile, and from there to the next one, in vectors.
@@ -101,28 +104,25 @@ void put_tile_$a(uint stage) {
 }
 
 // The fragment of a part from a $row and a step of the tile on, and an element in memory.
+#define $a_vector(part, line, at) ((part) * $A_PART + (line) * $A_STRIDE + (at) / SHARED_ELEMENTS)
 #if $A == A && ALONG_K_$A
-#define fragment_part_a(stage, part, row, step)                                               \
-  coopMatLoadSharedA(a_tile[stage],                                                           \
-                     (part) * A_PART + (row) * A_STRIDE + (step) / SHARED_ELEMENTS,           \
+#define fragment_part_a(stage, part, row, step)                 \
+  coopMatLoadSharedA(a_tile[stage], a_vector(part, row, step), \
                      CooperativeMatrixLayoutRowMajor, A_STRIDE, NonPrivate)
-float element_a(uint row, uint step) { return element_of_a(offset_a + row * lda + step); }
+#define element_a(row, step) element_of_a(row, step)
 #elif $A == A
-#define fragment_part_a(stage, part, row, step)                                               \
-  coopMatLoadSharedA(a_tile[stage],                                                           \
-                     (part) * A_PART + (step) * A_STRIDE + (row) / SHARED_ELEMENTS,           \
+#define fragment_part_a(stage, part, row, step)                 \
+  coopMatLoadSharedA(a_tile[stage], a_vector(part, step, row), \
                      CooperativeMatrixLayoutColumnMajor, A_STRIDE, NonPrivate)
-float element_a(uint row, uint step) { return element_of_a(offset_a + step * lda + row); }
+#define element_a(row, step) element_of_a(step, row)
 #elif ALONG_K_$A
-#define fragment_part_b(stage, part, step, column)                                            \
-  coopMatLoadSharedB(b_tile[stage],                                                           \
-                     (part) * B_PART + (column) * B_STRIDE + (step) / SHARED_ELEMENTS,        \
+#define fragment_part_b(stage, part, step, column)                 \
+  coopMatLoadSharedB(b_tile[stage], b_vector(part, column, step), \
                      CooperativeMatrixLayoutColumnMajor, B_STRIDE, NonPrivate)
-float element_b(uint step, uint column) { return element_of_b(offset_b + column * ldb + step); }
+#define element_b(step, column) element_of_b(column, step)
 #else
-#define fragment_part_b(stage, part, step, column)                                            \
-  coopMatLoadSharedB(b_tile[stage],                                                           \
-                     (part) * B_PART + (step) * B_STRIDE + (column) / SHARED_ELEMENTS,        \
+#define fragment_part_b(stage, part, step, column)                 \
+  coopMatLoadSharedB(b_tile[stage], b_vector(part, step, column), \
                      CooperativeMatrixLayoutRowMajor, B_STRIDE, NonPrivate)
-float element_b(uint step, uint column) { return element_of_b(offset_b + step * ldb + column); }
+#define element_b(step, column) element_of_b(step, column)
 #endif

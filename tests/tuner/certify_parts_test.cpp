@@ -124,7 +124,8 @@ TEST_F(CertifyPartsTest, IntegersWhoseSumsFloat32HoldsAreExact) {
       std::memcpy(operand.data() + 4 * (offset + i), &value, 4);
     }
   };
-  for (const int bits : {6, 9, 12, 17}) {  // of A; B has the rest of 18, so that sums have 24
+  // Factors have 18 bits together, so that sums of 64 products have 24.
+  for (const int bits : {6, 9, 12, 17}) {
     const int a = (1 << bits) - 1, b = (1 << (18 - bits)) - 1;
     fill(x.a, x.placement.offset_a, span_a(test.problem), -a, a);
     fill(x.b, x.placement.offset_b, span_b(test.problem), -b, b);
@@ -169,8 +170,8 @@ TEST_F(CertifyPartsTest, MutantsAreRefused) {
       {"count > 0 ? x.x : 0.0", "x.x"},
       {"i * MATRIX_M", "0", "subgroup_m=16"},
       {"if (!are_finite(sum, to_column)) sum =", "if (false) sum ="},
-      {"element_of_a(offset_a", "element_of_a(base_a", "split_k=2"},
-      {"EXTRA_BITS = 1", "EXTRA_BITS = 0"},  // of a unit
+      {"const uint i = offset_a", "const uint i = base_a", "split_k=2"},
+      {"EXTRA_BITS = 1", "EXTRA_BITS = 0"},  // a unit that loses more
   };
   for (const auto& [from, to, way] : kMutants)
     EXPECT_FALSE(mutant(kernel(way), {}, from, to).passed) << from;

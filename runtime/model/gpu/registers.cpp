@@ -25,7 +25,8 @@ double fetched_registers(const Variant& v, const Types& types) {
 /// Registers of the fragments that are loaded ahead of their matrix operations.
 double fragment_registers(const Variant& v, const Types& types, const GpuGeneration& gpu) {
   const double lanes = gpu.fragment_lanes > 0 ? gpu.fragment_lanes : v.subgroup_size;
-  if (splits_operands(v, types))  // of A, one of B, and the sums of their products
+  // All parts of the fragments of A and of one of B, and a sum for each product of two fragments.
+  if (splits_operands(v, types))
     return (static_cast<double>(v.subgroup_m + v.matrix_n) * v.matrix_k *
                 static_cast<double>(unit_bytes(types)) * 8 / kRegisterBits +
             static_cast<double>(v.subgroup_m) * v.matrix_n) /
