@@ -7,17 +7,21 @@
 #include <regex>
 
 #include "core/clock.h"
+#include "generator/packed_format.h"
+#include "generator/rules.h"
 #include "generator/space.h"
 #include "generator/version.h"
 #include "runtime/kernel/staging.h"
 #include "tests/db/child_process.h"
 #include "tests/support/await.h"
 #include "tests/support/fast_kernel.h"
+#include "tests/support/faulty_driver.h"
 #include "tests/support/file_text.h"
 #include "tests/support/first_device.h"
 #include "tests/support/scratch.h"
 #include "tests/tuner/tune_alone.h"
 #include "tuner/worker/settle_journal.h"
+#include "tuner/worker/shared_submission.h"
 
 namespace rooftile {
 namespace {
@@ -326,14 +330,102 @@ TEST(MeasurerTest, CallsThatAddToCAreRightWhereverTheHostSeesC) {
   const DeviceProfile profile = first_device();
   Problem problem =
       packed_problem(35, 29, 41, Transpose::kNo, Transpose::kNo, 3, parse_types("f16_f16"));
-  for (const bool unified : {true, false})
+  for (const bool as_gpu : {false, true})
     for (const float beta : {0.0f, 0.5f}) {
       problem.beta = beta;
-      Measurer measurer(Device::open(profile), nullptr, nullptr, unified);
-      const TimeReply reply =
-          measurer.time({.variant = fast_kernel(profile), .problem = problem, .rotate_bytes = 1e6});
-      EXPECT_THAT(reply.kernel_ns, SizeIs(3)) << unified << " " << beta;
+      Measurer measurer(Device::open(profile), nullptr, nullptr, as_gpu);
+      // More samples than sets of operands: each C is computed twice.
+      for (const int samples : {3, 9}) {
+        const TimeReply reply = measurer.time({.variant = fast_kernel(profile),
+                                               .problem = problem,
+                                               .samples = samples,
+                                               .rotate_bytes = 1e6});
+        EXPECT_THAT(reply.kernel_ns, SizeIs(samples)) << as_gpu << " " << beta;
+      }
     }
+}
+
+TEST(MeasurerTest, CallsOfOneSubmissionWaitForEachOther) {
+  const Step clear = ClearStep{};
+  std::vector<KernelSteps> calls(2, {.steps = {clear, BarrierStep{}, clear}, .first_gemm = 2});
+  const SharedSubmission all = one_submission({clear}, calls);
+  const auto is_barrier = [&](std::size_t i) {
+    return std::holds_alternative<BarrierStep>(all.steps.at(i));
+  };
+  ASSERT_THAT(all.steps, SizeIs(1 + 2 * (1 + 3)));
+  EXPECT_TRUE(is_barrier(1) && is_barrier(5));
+  ASSERT_THAT(all.calls, SizeIs(2));
+  EXPECT_EQ(all.calls[1].begin, 6u);
+  EXPECT_EQ(all.calls[1].gemm, 8u);
+  EXPECT_EQ(all.calls[1].end, 9u);
+}
+
+TEST(MeasurerTest, KernelsThatPackAndSplitAreRightInOneSubmission) {
+  const DeviceProfile profile = first_device();
+  const Problem problem = packed_problem(65, 34, 130);
+  std::vector<Variant> kernels;
+  for (const Variant& v : legal_variants(profile.limits)) {
+    if (illegal_reason(v, profile.limits, problem, own_buffers(problem))) continue;
+    const bool known = std::ranges::any_of(kernels, [&](const Variant& other) {
+      return packs(other) == packs(v) && (other.split_k > 1) == (v.split_k > 1);
+    });
+    if (!known && v.reduction != Reduction::kAtomic) kernels.push_back(v);
+  }
+  EXPECT_THAT(kernels, SizeIs(3)) << "plain, packed, split-K";
+  Measurer measurer(Device::open(profile), nullptr, nullptr, true);
+  for (const Variant& variant : kernels)
+    for (const bool prepacked : {false, true}) {
+      if (prepacked && !packs(variant)) continue;
+      const TimeReply reply = measurer.time({.variant = variant,
+                                             .problem = problem,
+                                             .samples = 4,
+                                             .rotate_bytes = 1e6,
+                                             .prepacked = prepacked});
+      EXPECT_THAT(reply.kernel_ns, SizeIs(4)) << to_string(variant);
+      EXPECT_EQ(reply.pack_ns > 0, packs(variant) || variant.split_k > 1) << to_string(variant);
+    }
+}
+
+TEST(MeasurerTest, SamplesOfAGpuAreOneSubmissionWhereTheyAreShort) {
+  const DeviceProfile profile = first_device();
+  const Problem problem = packed_problem(5, 7, 9);
+  for (const bool as_gpu : {false, true}) {
+    Measurer measurer(Device::open(profile), nullptr, nullptr, as_gpu);
+    const TimeRequest request = {
+        .variant = fast_kernel(profile), .problem = problem, .samples = 5, .rotate_bytes = 1e6};
+    measurer.time(request);
+    const int before = FaultyDriver::calls(FaultyDriver::Call::kSubmit);
+    const TimeReply reply = measurer.time(request);
+    const int submissions = FaultyDriver::calls(FaultyDriver::Call::kSubmit) - before;
+    // An untimed run, five samples and those that are repeated. Memory of its own also takes
+    // copies: of spots before each submission of samples, of all that is checked at the end.
+    const bool together = as_gpu && 6 * reply.estimate_ns <= kTogetherNs;
+    const int of_samples = (together ? 1 : 6) + reply.retaken;
+    const int spots = as_gpu ? of_samples - (together ? 1 : 0) : 0;
+    EXPECT_EQ(submissions, of_samples + spots + (as_gpu ? 1 : 0)) << as_gpu << " " << together;
+  }
+}
+
+TEST(TimedOperandsTest, AProblemsOperandsAreKeptWhereTheDeviceHasMemoryOfItsOwn) {
+  const DeviceProfile profile = enumerate_devices().devices.at(0);
+  const Problem one = staged_problem(packed_problem(35, 29, 41)),
+                other = staged_problem(packed_problem(64, 8, 8));
+  for (const bool unified : {true, false}) {
+    const auto device = Device::open(profile);
+    TimedOperands operands(device, unified);
+    const auto made = [&](const Problem& p) {
+      operands.prepare(p, 1e6);
+      const Operands of_set = operands.operands(0, own_buffers(p), fast_kernel(profile));
+      return std::pair(of_set.a, of_set.c);
+    };
+    const auto first = made(one);
+    EXPECT_TRUE(made(other) != first || unified);
+    const int before = FaultyDriver::calls(FaultyDriver::Call::kSubmit);
+    const auto again = made(one);
+    EXPECT_TRUE(unified || again == first);
+    EXPECT_EQ(FaultyDriver::calls(FaultyDriver::Call::kSubmit), before) << "nothing is uploaded";
+    EXPECT_EQ(operands.written_behind_c(), "");
+  }
 }
 
 TEST(TimedOperandsTest, AResultThatIsMissingAndAWriteBehindCAreSeenWhereverTheHostSeesC) {
@@ -347,9 +439,13 @@ TEST(TimedOperandsTest, AResultThatIsMissingAndAWriteBehindCAreSeenWhereverTheHo
     EXPECT_EQ(operands.written_behind_c(), "");
     operands.overwrite_spots(2);
     EXPECT_THAT(operands.spot_check(2), HasSubstr("is -inf, expected")) << unified;
+    EXPECT_THAT(operands.check(2), HasSubstr("is -inf, expected")) << unified;
     const Variant variant = fast_kernel(profile);
     const Operands of_set = operands.operands(2, own_buffers(p), variant);
     const std::vector<Step> steps = {ClearStep{{of_set.c, staged_bytes(p).c + 16, 16}}};
+    run_steps(*device, steps);
+    EXPECT_THAT(operands.check(2), HasSubstr("wrote outside of C")) << unified;
+    EXPECT_EQ(operands.written_behind_c(), "") << unified;
     run_steps(*device, steps);
     EXPECT_THAT(operands.written_behind_c(), HasSubstr("wrote outside of C")) << unified;
     EXPECT_EQ(operands.written_behind_c(), "") << unified;

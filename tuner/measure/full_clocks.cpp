@@ -40,7 +40,7 @@ FullClocks::~FullClocks() = default;
 double FullClocks::take() { return gauge_->take().kernel_ns; }
 
 void FullClocks::raise() {
-  if (device_->profile().kind == DeviceKind::kSoftware) return;
+  if (device_->profile().kind == DeviceKind::kSoftware || now_s() < full_until_s_) return;
   if (gauge_ == nullptr) {
     target_ = device_->create_buffer(std::uint64_t{kGroups} * kLocalSize * sizeof(float),
                                      BufferUse::kDevice);
@@ -55,6 +55,7 @@ void FullClocks::raise() {
   }
   best_ns_ = raised_to_ns(
       best_ns_, kMostS, [this] { return take(); }, now_s);
+  full_until_s_ = now_s() + kFullS;
 }
 
 }  // namespace rooftile

@@ -17,6 +17,9 @@ class FullClocks {
  public:
   static constexpr double kMostS = 0.5;       ///< Limit of the load of one call of raise().
   static constexpr double kTolerance = 1.05;  ///< Of the gauge's time over its best.
+  /// After raise() they are full for so long without another look: they fall where a device idles
+  /// for a second.
+  static constexpr double kFullS = 0.02;
 
   explicit FullClocks(std::shared_ptr<Device> device);
   ~FullClocks();
@@ -24,8 +27,8 @@ class FullClocks {
   FullClocks& operator=(const FullClocks&) = delete;
 
   /// Times a short kernel of multiply-adds, the gauge, and repeats it without a pause until it is
-  /// about as fast as at its best. The first call compiles it and runs it for kMostS. Throws what
-  /// Device::run throws.
+  /// about as fast as at its best. The first call compiles it and runs it for kMostS. Does nothing
+  /// within kFullS of the last call. Throws what Device::run throws.
   void raise();
   const std::shared_ptr<Device>& device() const { return device_; }
 
@@ -36,7 +39,7 @@ class FullClocks {
   Buffer target_;
   std::unique_ptr<Probe> probe_;
   std::unique_ptr<TimedDispatch> gauge_;
-  double best_ns_ = 0;
+  double best_ns_ = 0, full_until_s_ = 0;
 };
 
 /// When to stop a load that raises the clocks. take() runs the gauge once and returns its time in

@@ -15,13 +15,15 @@
 #include "runtime/model/counted.h"
 #include "runtime/verify/certify_run.h"
 #include "tuner/worker/panels.h"
+#include "tuner/worker/shared_submission.h"
 
 namespace rooftile {
 namespace {
 
-// Compiled kernels kept for a next request, a megabyte or more each. Finals and portfolios reuse
-// fewer, and an exhaustive search reuses none of thousands.
-constexpr std::size_t kMostBuilt = 256;
+// Compiled kernels kept for a next request, on a software device a megabyte or more each. Finals
+// and portfolios reuse fewer than that, and an exhaustive search reuses none of thousands. A GPU's
+// finals come after a thousand kernels of all problems.
+constexpr std::size_t kMostBuilt = 256, kMostBuiltOfGpu = 1024;
 constexpr double kMostColdBytes = 1e9;  // Limit of memory that is written before a counted pass.
 // More than the cost of most launches, and less than a watchdog's limit for a very slow candidate.
 constexpr double kProbeTiles = 16;
@@ -35,18 +37,19 @@ void refuse(const std::string& wrong) {
 }  // namespace
 
 Measurer::Measurer(std::shared_ptr<Device> device, std::shared_ptr<FreeProcessors> free,
-                   std::shared_ptr<FullClocks> clocks, std::optional<bool> unified)
+                   std::shared_ptr<FullClocks> clocks, bool as_gpu)
     : device_(std::move(device)),
+      software_(!as_gpu && device_->profile().kind == DeviceKind::kSoftware),
       free_(std::move(free)),
       clocks_(clocks != nullptr ? std::move(clocks) : std::make_shared<FullClocks>(device_)),
       cache_({}),
-      operands_(device_, unified) {}
+      operands_(device_, as_gpu ? std::optional(false) : std::nullopt) {}
 Measurer::~Measurer() = default;
 
 Measurer::Built& Measurer::slot(const Variant& variant, const Signature& signature) {
   Built& built = built_[to_string(variant) + " " + to_string(signature)];
   built.used = ++requests_;
-  if (built_.size() > kMostBuilt)
+  if (built_.size() > (software_ ? kMostBuilt : kMostBuiltOfGpu))
     built_.erase(
         std::ranges::min_element(built_, {}, [](const auto& entry) { return entry.second.used; }));
   return built;
@@ -124,20 +127,36 @@ std::vector<double> Measurer::times_of(std::span<const Step> steps, RunResult re
 
 std::vector<double> Measurer::timed_run(std::span<const Step> steps, ProcessorTime& used) {
   CommandList list = device_->record(steps, Timing::kPerStep);
-  const bool on_host = device_->profile().kind == DeviceKind::kSoftware;
-  const ProcessorTime before = on_host ? processor_time_now() : ProcessorTime();
+  const ProcessorTime before = software_ ? processor_time_now() : ProcessorTime();
   RunResult result = device_->run(list, kWorkerTimeoutNs);
-  if (on_host) used += processor_time_now() - before;
+  if (software_) used += processor_time_now() - before;
   return times_of(steps, std::move(result));
 }
 
-Reading Measurer::timed_call(Built& built, const GemmPlan& plan, const Operands& operands,
-                             const Workspace& workspace) {
-  KernelSteps kernel = built.kernel->steps(plan, operands, workspace);
-  auto packs = static_cast<std::ptrdiff_t>(kernel.first_gemm);
+std::vector<Reading> Measurer::timed_together(std::vector<Step> before,
+                                              std::vector<KernelSteps> calls) {
+  const SharedSubmission all = one_submission(std::move(before), std::move(calls));
+  ProcessorTime unused;
+  const std::vector<double> step_ns = timed_run(all.steps, unused);
+  std::vector<Reading> readings;
+  for (const SharedSubmission::Call& call : all.calls) {
+    const auto sum = [&](std::size_t from, std::size_t to) {
+      const auto at = [&](std::size_t i) {
+        return step_ns.begin() + static_cast<std::ptrdiff_t>(i);
+      };
+      return std::accumulate(at(from), at(to), 0.0);
+    };
+    readings.push_back(
+        {.kernel_ns = sum(call.gemm, call.end), .pack_ns = sum(call.begin, call.gemm)});
+  }
+  return readings;
+}
+
+Reading Measurer::timed_call(Built& built, KernelSteps call) {
+  auto packs = static_cast<std::ptrdiff_t>(call.first_gemm);
   Reading reading;
   ProcessorTime used;
-  for (const std::vector<Step>& steps : submissions_of(std::move(kernel))) {
+  for (const std::vector<Step>& steps : submissions_of(std::move(call))) {
     const std::vector<double> step_ns = timed_run(steps, used);
     reading.pack_ns += std::accumulate(step_ns.begin(), step_ns.begin() + packs, 0.0);
     reading.kernel_ns += std::accumulate(step_ns.begin() + packs, step_ns.end(), 0.0);
@@ -149,13 +168,25 @@ Reading Measurer::timed_call(Built& built, const GemmPlan& plan, const Operands&
   return reading;
 }
 
+template <typename Call>
+auto Measurer::with_room(Call&& call) {
+  try {
+    return call();
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::kOutOfMemory || !operands_.drop_others()) throw;
+  } catch (const std::bad_alloc&) {
+    if (!operands_.drop_others()) throw;
+  }
+  return call();
+}
+
 TimeReply Measurer::time(const TimeRequest& request) {
   spent_ = TimeAccount(Activity::kMeasuring);
   if (free_ != nullptr) {
     const auto scope = spent_.during(Activity::kQuietWaits);
     free_->begin();
   }
-  TimeReply reply = time_now(request);
+  TimeReply reply = with_room([&] { return time_now(request); });
   if (free_ != nullptr) free_->end();
   reply.seconds = spent_.seconds();
   return reply;
@@ -185,9 +216,12 @@ TimeReply Measurer::time_now(const TimeRequest& request) {
     const auto scope = spent_.during(Activity::kClocks);
     clocks_->raise();
   }
+  // A kernel that is wrong may also have written into the operands.
   const auto check = [&](auto&& wrong) {
     const auto scope = spent_.during(Activity::kChecks);
-    refuse(wrong());
+    const std::string what = wrong();
+    if (!what.empty()) operands_.drop();
+    refuse(what);
   };
   if (built.probed != p) {
     probe(built, p, operands_.operands(turn_, placement, request.variant), workspace(),
@@ -217,24 +251,47 @@ TimeReply Measurer::time_now(const TimeRequest& request) {
       pack_ns.push_back(packing_ns());
     plan = without_packing(without_packing(std::move(plan), Operand::kA), Operand::kB);
   }
-  const auto take = [&] {
-    // The operand set also changes from call to call; otherwise calls with one sample each would
-    // always use the same two sets.
+  // The operand set also changes from call to call; otherwise calls with one sample each would
+  // always use the same two sets.
+  const auto call = [&] {
     const Operands operands = operands_.operands(++turn_, placement, request.variant);
-    {
-      const auto scope = spent_.during(Activity::kChecks);
-      operands_.overwrite_spots(turn_);
-    }
-    Reading reading = timed_call(built, plan, operands, workspace());
+    return built.kernel->steps(plan, operands, workspace());
+  };
+  const auto complete = [&](Reading reading) {
     // Without packing, the steps before the kernel's clear partial sums.
     if (request.prepacked) reading.kernel_ns += std::exchange(reading.pack_ns, 0.0);
     reading.kernel_ns = std::max(reading.kernel_ns, 1.0);  // The timer may be coarser.
     return reading;
   };
+  std::vector<Reading> taken;  // In one submission; the next one is the last.
+  const auto take = [&] {
+    if (taken.empty()) {
+      {
+        const auto scope = spent_.during(Activity::kChecks);
+        operands_.overwrite_spots(turn_ + 1);
+      }
+      return complete(timed_call(built, call()));
+    }
+    Reading next = taken.back();
+    taken.pop_back();
+    return complete(next);
+  };
   const double start = now_s();
+  const auto runs = static_cast<std::size_t>(request.samples) + 1;
+  // With beta a second run of one C would change it.
+  const bool together = !software_ && plan.gemms.size() == 1 &&
+                        static_cast<double>(runs) * built.estimate_ns <= kTogetherNs &&
+                        (p.beta == 0.0f || runs <= operands_.sets());
   // An untimed run absorbs page faults of new packed operands, and the compilation of a reduction,
   // which the probe left out.
-  if (built.estimate_ns <= kLongProductNs || !plan.reduces.empty())
+  if (together) {
+    const std::vector<Step> before = operands_.overwriting_spots(turn_ + runs);
+    std::vector<KernelSteps> calls;
+    while (calls.size() < runs) calls.push_back(call());
+    taken = timed_together(before, std::move(calls));
+    std::ranges::reverse(taken);
+    take();
+  } else if (built.estimate_ns <= kLongProductNs || !plan.reduces.empty())
     take();
   else if (!request.prepacked)
     packing_ns();
@@ -252,15 +309,14 @@ TimeReply Measurer::time_now(const TimeRequest& request) {
   reply.retaken = samples.retaken;
   reply.noisy = samples.noisy;
   reply.pack_ns = pack_ns.empty() ? 0.0 : median(pack_ns);
-  check([&] { return operands_.written_behind_c(); });
-  check([&] { return operands_.spot_check(turn_); });
+  check([&] { return operands_.check(turn_); });
   return reply;
 }
 
 CompileReply Measurer::compile(const Variant& variant, const Signature& signature) {
   const double start = now_ns();
   const Kernel kernel(device_, variant, signature, cache_);
-  if (device_->profile().kind == DeviceKind::kSoftware) {
+  if (software_) {
     const std::vector<CertificationCase> cases =
         certification_cases(variant, signature, device_->profile().limits, kernel.sums());
     // Whether the result is right is for certificates to say.
@@ -305,7 +361,8 @@ CounterReadings Measurer::count(const CountRequest& request) {
 }
 
 Certificate Measurer::certify(const Variant& variant, const Signature& signature) {
-  return rooftile::certify(*device_, *build(variant, signature).kernel, signature);
+  return with_room(
+      [&] { return rooftile::certify(*device_, *build(variant, signature).kernel, signature); });
 }
 
 }  // namespace rooftile

@@ -22,6 +22,10 @@
 
 namespace rooftile {
 
+/// Samples of a GPU that take less together, with the untimed run, are one submission: submitting
+/// and waiting took 0.3 ms each on an H200, ten times as long as most kernels.
+inline constexpr double kTogetherNs = 10e6;
+
 /// A call longer than this needs no preceding call to raise the clocks, and one sample of it is as
 /// precise as several of a shorter one.
 inline constexpr double kLongProductNs = 20e6;
@@ -83,9 +87,9 @@ class Measurer {
   /// free: the processors on which a software device measures where others use some of them; null:
   /// it measures on all, and times are as they come.
   /// clocks: what keeps the device at full clocks; null: the measurer has its own.
-  /// unified: as of TimedOperands.
+  /// as_gpu: a software device is measured as a GPU with memory of its own would be, for tests.
   explicit Measurer(std::shared_ptr<Device> device, std::shared_ptr<FreeProcessors> free = nullptr,
-                    std::shared_ptr<FullClocks> clocks = nullptr, std::optional<bool> unified = {});
+                    std::shared_ptr<FullClocks> clocks = nullptr, bool as_gpu = false);
   ~Measurer();
 
   TimeReply time(const TimeRequest& request);
@@ -117,9 +121,14 @@ class Measurer {
   /// processor time to `used`.
   std::vector<double> timed_run(std::span<const Step> steps, ProcessorTime& used);
   /// Times one call: packing, the gemm steps and the reduction.
-  Reading timed_call(Built& built, const GemmPlan& plan, const Operands& operands,
-                     const Workspace& workspace);
+  Reading timed_call(Built& built, KernelSteps call);
+  /// The same for calls of one submission each, all in one, in which steps that are not timed go
+  /// before them. Not for software devices.
+  std::vector<Reading> timed_together(std::vector<Step> before, std::vector<KernelSteps> calls);
   TimeReply time_now(const TimeRequest& request);
+  /// Calls it, and once more without the operands of other problems where memory has run out.
+  template <typename Call>
+  auto with_room(Call&& call);
   Built& slot(const Variant& variant, const Signature& signature);
   Built& build(const Variant& variant, const Signature& signature);
   /// Kernel::plan, or Kernel::plan_grouped for the typical sizes of a grouped problem, whose
@@ -130,6 +139,7 @@ class Measurer {
              double compute_units);
 
   std::shared_ptr<Device> device_;
+  const bool software_;
   std::shared_ptr<FreeProcessors> free_;
   std::shared_ptr<FullClocks> clocks_;
   ShaderCache cache_;

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
+#include <utility>
 
 #include "core/error.h"
 #include "core/half.h"
@@ -15,6 +16,9 @@ namespace {
 
 constexpr std::size_t kMostSets = 8;   // Limit of operand sets in rotation.
 constexpr double kMostSetBytes = 1e9;  // Limit of memory in rotation.
+// Limits of what is kept of other problems: of the device's memory, and of the host's, which holds
+// the content of each problem's sets once.
+constexpr double kKeptShare = 0.25, kMostKeptContent = 0.5e9;
 constexpr int kSpotChecks = 16;
 // Canaries behind C. They show after its first run that a kernel writes behind C, before it
 // destroys anything else: a software device may take its memory from this process's heap. Their
@@ -120,42 +124,73 @@ TimedOperands::TimedOperands(std::shared_ptr<Device> device, std::optional<bool>
 TimedOperands::~TimedOperands() = default;
 
 void TimedOperands::prepare(const Problem& staged, double rotate_bytes) {
-  if (prepared_ == staged && !sets_.empty()) return;
-  sets_.clear();
-  prepared_ = staged;
-  groups_ = is_grouped(staged) ? typical_groups(staged) : std::vector<Group>();
-  tile_lists_.clear();
-  Random random(0x0b5e55ed);
-  const StagedBytes bytes = staged_bytes(staged);
-  const auto signed_size = [](std::uint64_t size) { return static_cast<std::int64_t>(size); };
-  // The rows' padding is filled too, because no kernel may let it affect C.
-  content_.a =
-      repeated_operand(staged.types.a, signed_size(bytes.a) / bytes_of(staged.types.a), random);
-  content_.b = repeated_b(staged.types, elements_of_b(staged.types, signed_size(bytes.b)), random);
-  content_.a.resize(bytes.a);
-  content_.b.resize(bytes.b);
-  content_.quantization = random_quantization(staged, random);
+  if (made_.problem == staged && !made_.sets.empty()) return;
+  if (!unified_ && !made_.sets.empty()) others_.push_back(std::move(made_));
+  made_ = {};
+  const auto same = std::ranges::find(others_, staged, &Made::problem);
+  if (same != others_.end()) {
+    made_ = std::move(*same);
+    others_.erase(same);
+    return;
+  }
+  make_room(operand_bytes(staged, rotate_bytes));
   try {
-    for (std::size_t i = 0; i < operand_sets(staged, rotate_bytes); ++i)
-      sets_.push_back(make_set(i == 0 ? nullptr : sets_.front().get()));
-    if (unified_) content_.a = content_.b = {};
-    set_canaries();
+    make(staged, rotate_bytes);
   } catch (...) {
-    clear();  // Without canaries the next call would take sets for whole.
+    made_ = {};  // Without canaries the next call would take sets for whole.
     throw;
   }
 }
 
+void TimedOperands::make_room(double more_bytes) {
+  const double most_bytes =
+      kKeptShare * static_cast<double>(device_->profile().device_memory_bytes);
+  const auto too_much = [&] {
+    double bytes = more_bytes, content = 0;
+    for (const Made& other : others_) {
+      bytes += other.bytes;
+      content += static_cast<double>(other.content.a.size() + other.content.b.size());
+    }
+    return bytes > most_bytes || content > kMostKeptContent;
+  };
+  while (!others_.empty() && too_much()) others_.erase(others_.begin());
+}
+
+void TimedOperands::make(const Problem& staged, double rotate_bytes) {
+  made_.problem = staged;
+  made_.bytes = operand_bytes(staged, rotate_bytes);
+  made_.groups = is_grouped(staged) ? typical_groups(staged) : std::vector<Group>();
+  Random random(0x0b5e55ed);
+  const StagedBytes bytes = staged_bytes(staged);
+  const auto signed_size = [](std::uint64_t size) { return static_cast<std::int64_t>(size); };
+  // The rows' padding is filled too, because no kernel may let it affect C.
+  made_.content.a =
+      repeated_operand(staged.types.a, signed_size(bytes.a) / bytes_of(staged.types.a), random);
+  made_.content.b =
+      repeated_b(staged.types, elements_of_b(staged.types, signed_size(bytes.b)), random);
+  made_.content.a.resize(bytes.a);
+  made_.content.b.resize(bytes.b);
+  made_.content.quantization = random_quantization(staged, random);
+  for (std::size_t i = 0; i < operand_sets(staged, rotate_bytes); ++i)
+    made_.sets.push_back(make_set(i == 0 ? nullptr : made_.sets.front().get()));
+  expect();
+  if (unified_) made_.content.a = made_.content.b = {};
+  set_canaries();
+}
+
+bool TimedOperands::drop_others() { return !std::exchange(others_, {}).empty(); }
+
+void TimedOperands::drop() { made_ = {}; }
+
 void TimedOperands::clear() {
-  sets_.clear();
-  content_ = {};
-  tile_lists_.clear();
+  made_ = {};
+  others_.clear();
 }
 
 const TimedOperands::TileList& TimedOperands::tile_list(const Variant& variant) {
-  const auto [entry, fresh] = tile_lists_.try_emplace(variant.tile_m);
+  const auto [entry, fresh] = made_.tile_lists.try_emplace(variant.tile_m);
   if (fresh) {
-    const std::vector<GroupTile> tiles = rooftile::group_tiles(groups_, variant.tile_m);
+    const std::vector<GroupTile> tiles = rooftile::group_tiles(made_.groups, variant.tile_m);
     entry->second.tiles = static_cast<std::int64_t>(tiles.size());
     const auto* const begin = reinterpret_cast<const char*>(tiles.data());
     entry->second.list = buffer_of({begin, begin + tiles.size() * sizeof(GroupTile)});
@@ -166,7 +201,7 @@ const TimedOperands::TileList& TimedOperands::tile_list(const Variant& variant) 
 std::int64_t TimedOperands::group_tiles(const Variant& variant) { return tile_list(variant).tiles; }
 
 std::unique_ptr<TimedOperands::Set> TimedOperands::make_set(const Set* other) const {
-  const Problem& p = prepared_;
+  const Problem& p = made_.problem;
   const StagedBytes bytes = staged_bytes(p);
   const std::uint64_t bytes_guard = guard_bytes(p, device_->profile().limits);
   auto set = std::make_unique<Set>();
@@ -187,8 +222,8 @@ std::unique_ptr<TimedOperands::Set> TimedOperands::make_set(const Set* other) co
     run_steps(*device_, steps);
     return made;
   };
-  set->a = filled(bytes.a, content_.a, other != nullptr ? &other->a : nullptr);
-  set->b = filled(bytes.b, content_.b, other != nullptr ? &other->b : nullptr);
+  set->a = filled(bytes.a, made_.content.a, other != nullptr ? &other->a : nullptr);
+  set->b = filled(bytes.b, made_.content.b, other != nullptr ? &other->b : nullptr);
   set->c = device_->create_buffer(bytes.c + bytes_guard, BufferUse::kDevice);
   if (!unified_)
     set->seen =
@@ -196,16 +231,16 @@ std::unique_ptr<TimedOperands::Set> TimedOperands::make_set(const Set* other) co
   const EpilogueElements fused = epilogue_elements(p);
   set->vectors = buffer_of(ones(fused.vectors));
   set->residual = buffer_of(ones(fused.residual));
-  set->scales = buffer_of(content_.quantization.scales);
-  set->zero_points = buffer_of(content_.quantization.zero_points);
+  set->scales = buffer_of(made_.content.quantization.scales);
+  set->zero_points = buffer_of(made_.content.quantization.zero_points);
   return set;
 }
 
 std::vector<Step> TimedOperands::guard_copies(Direction direction) const {
-  const std::uint64_t offset = staged_bytes(prepared_).c;
-  const std::uint64_t bytes = guard_bytes(prepared_, device_->profile().limits);
+  const std::uint64_t offset = staged_bytes(made_.problem).c;
+  const std::uint64_t bytes = guard_bytes(made_.problem, device_->profile().limits);
   std::vector<Step> steps;
-  for (const auto& set : sets_) {
+  for (const auto& set : made_.sets) {
     if (unified_ || bytes == 0) continue;
     const BufferRange kernels{&set->c, offset, bytes}, hosts{&set->seen, 0, bytes};
     steps.push_back(direction == Direction::kToDevice ? CopyStep{hosts, kernels}
@@ -215,24 +250,38 @@ std::vector<Step> TimedOperands::guard_copies(Direction direction) const {
 }
 
 void TimedOperands::set_canaries() {
-  const std::uint64_t bytes = guard_bytes(prepared_, device_->profile().limits);
-  for (const auto& set : sets_) std::memset(set->guard(prepared_), kCanary, bytes);
+  const std::uint64_t bytes = guard_bytes(made_.problem, device_->profile().limits);
+  for (const auto& set : made_.sets) std::memset(set->guard(made_.problem), kCanary, bytes);
   run_steps(*device_, guard_copies(Direction::kToDevice));
 }
 
 std::string TimedOperands::written_behind_c() {
   run_steps(*device_, guard_copies(Direction::kToHost));
-  const std::uint64_t bytes = guard_bytes(prepared_, device_->profile().limits);
-  for (const auto& set : sets_) {
-    const unsigned char* const guard = set->guard(prepared_);
+  return seen_behind_c();
+}
+
+std::string TimedOperands::check(std::size_t turn) {
+  std::vector<Step> copies = guard_copies(Direction::kToHost);
+  if (!unified_)
+    std::ranges::move(spot_copies(set(turn), Direction::kToHost), std::back_inserter(copies));
+  run_steps(*device_, copies);
+  std::string wrong = seen_behind_c();
+  return wrong.empty() ? seen_at_spots(turn) : wrong;
+}
+
+std::string TimedOperands::seen_behind_c() {
+  static const std::vector<unsigned char> canaries(kGuardBytes, kCanary);
+  const std::uint64_t bytes = guard_bytes(made_.problem, device_->profile().limits);
+  for (const auto& set : made_.sets) {
+    const unsigned char* const guard = set->guard(made_.problem);
+    if (std::memcmp(guard, canaries.data(), bytes) == 0) continue;
     const auto spoilt = static_cast<std::uint64_t>(
         std::find_if(guard, guard + bytes, [](unsigned char x) { return x != kCanary; }) - guard);
-    if (spoilt == bytes) continue;
-    const std::uint64_t element = (staged_bytes(prepared_).c + spoilt) /
-                                  static_cast<std::uint64_t>(bytes_of(prepared_.types.c));
+    const std::uint64_t element = (staged_bytes(made_.problem).c + spoilt) /
+                                  static_cast<std::uint64_t>(bytes_of(made_.problem.types.c));
     set_canaries();  // the next kernel has nothing to do with it
-    return fmt::format("{}: wrote outside of C, {} elements from its start", to_string(prepared_),
-                       element);
+    return fmt::format("{}: wrote outside of C, {} elements from its start",
+                       to_string(made_.problem), element);
   }
   return {};
 }
@@ -253,10 +302,10 @@ Buffer TimedOperands::buffer_of(const std::vector<char>& content) const {
 }
 
 std::vector<Step> TimedOperands::spot_copies(const Set& set, Direction direction) const {
-  const auto bytes = static_cast<std::uint64_t>(bytes_of(prepared_.types.c));
-  std::uint64_t seen = guard_bytes(prepared_, device_->profile().limits);
+  const auto bytes = static_cast<std::uint64_t>(bytes_of(made_.problem.types.c));
+  std::uint64_t seen = guard_bytes(made_.problem, device_->profile().limits);
   std::vector<Step> steps;
-  for (const Spot& spot : spots(prepared_, groups_)) {
+  for (const Spot& spot : spots(made_.problem, made_.groups)) {
     const BufferRange kernels{&set.c, static_cast<std::uint64_t>(spot.element) * bytes, bytes},
         hosts{&set.seen, seen, bytes};
     steps.push_back(direction == Direction::kToDevice ? CopyStep{hosts, kernels}
@@ -267,51 +316,63 @@ std::vector<Step> TimedOperands::spot_copies(const Set& set, Direction direction
 }
 
 unsigned char* TimedOperands::seen_spots(const Set& set) const {
-  return set.guard(prepared_) + guard_bytes(prepared_, device_->profile().limits);
+  return set.guard(made_.problem) + guard_bytes(made_.problem, device_->profile().limits);
 }
 
-void TimedOperands::overwrite_spots(std::size_t turn) const {
-  const Problem& p = prepared_;
+std::vector<Step> TimedOperands::overwriting_spots(std::size_t turn) const {
+  const Problem& p = made_.problem;
   const Set& set = this->set(turn);
   const float before = value_before(p);
   const auto bytes = static_cast<std::uint64_t>(bytes_of(p.types.c));
   if (unified_) {
-    for (const Spot& spot : spots(p, groups_))
+    for (const Spot& spot : spots(p, made_.groups))
       narrow(p.types.c, &before,
              static_cast<char*>(set.c.mapped()) + static_cast<std::uint64_t>(spot.element) * bytes,
              1);
-    return;
+    return {};
   }
-  const std::vector<Step> copies = spot_copies(set, Direction::kToDevice);
+  std::vector<Step> copies = spot_copies(set, Direction::kToDevice);
   for (std::size_t i = 0; i < copies.size(); ++i)
     narrow(p.types.c, &before, seen_spots(set) + i * bytes, 1);
-  run_steps(*device_, copies);
+  return copies;
 }
 
-std::string TimedOperands::spot_check(std::size_t turn) const {
-  const Problem& p = prepared_;
-  const Set& set = this->set(turn);
-  if (!unified_) run_steps(*device_, spot_copies(set, Direction::kToHost));
-  const void* const a = unified_ ? set.a.mapped() : content_.a.data();
-  const void* const b = unified_ ? set.b.mapped() : content_.b.data();
-  const void* const c = unified_ ? set.c.mapped() : seen_spots(set);
+std::string TimedOperands::spot_check(std::size_t turn) {
+  if (!unified_) run_steps(*device_, spot_copies(set(turn), Direction::kToHost));
+  return seen_at_spots(turn);
+}
+
+void TimedOperands::expect() {
+  const Problem& p = made_.problem;
   const auto behind = [](const void* operand, std::int64_t bytes) {
     return static_cast<const char*>(operand) + bytes;
   };
   const Problem one = one_product(p);
   const QuantizedBytes parts = quantized_bytes(one);
-  std::int64_t seen = 0;  // The spot's place among those of discrete memory.
-  for (const Spot& spot : spots(p, groups_)) {
+  for (const Spot& spot : spots(p, made_.groups)) {
     const std::int64_t expert = is_grouped(p) ? spot.matrix_b : 0;
-    const ReferenceElement expected = reference_element(
+    made_.expected.push_back(reference_element(
         one,
-        {behind(a, spot.matrix_a * p.stride_a * bytes_of(p.types.a)),
-         behind(b, bytes_of_b(p.types, spot.matrix_b * p.stride_b)),
-         behind(content_.quantization.scales.data(), expert * parts.scales),
-         behind(content_.quantization.zero_points.data(), expert * parts.zero_points)},
+        {behind(made_.content.a.data(), spot.matrix_a * p.stride_a * bytes_of(p.types.a)),
+         behind(made_.content.b.data(), bytes_of_b(p.types, spot.matrix_b * p.stride_b)),
+         behind(made_.content.quantization.scales.data(), expert * parts.scales),
+         behind(made_.content.quantization.zero_points.data(), expert * parts.zero_points)},
         double{value_before(p)}, {.row_scale = 1, .column_scale = 1, .bias = 1, .residual = 1},
-        spot.row, spot.column);
-    const double got = element(p.types.c, c, unified_ ? spot.element : seen++);
+        spot.row, spot.column));
+  }
+}
+
+std::string TimedOperands::seen_at_spots(std::size_t turn) {
+  const Problem& p = made_.problem;
+  const Set& set = this->set(turn);
+  const void* const c = unified_ ? set.c.mapped() : seen_spots(set);
+  std::size_t at = 0;
+  for (const Spot& spot : spots(p, made_.groups)) {
+    const ReferenceElement& expected = made_.expected[at];
+    // On discrete memory the spots lie side by side.
+    const double got =
+        element(p.types.c, c, unified_ ? spot.element : static_cast<std::int64_t>(at));
+    ++at;
     if (!(error_ratio(p, expected, got) <= 1.0))
       return fmt::format("{}: C[{}][{}] is {}, expected {}", to_string(p), spot.row, spot.column,
                          got, expected.value);
@@ -331,7 +392,7 @@ Operands TimedOperands::operands(std::size_t turn, const Placement& placement,
           or_null(set.residual),
           or_null(set.scales),
           or_null(set.zero_points),
-          is_grouped(prepared_) ? &tile_list(variant).list : nullptr};
+          is_grouped(made_.problem) ? &tile_list(variant).list : nullptr};
 }
 
 }  // namespace rooftile
