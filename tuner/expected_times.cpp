@@ -22,24 +22,33 @@ double batch_s(const Search& search, const StepCosts& costs,
   const bool long_product = !order.empty() && order.front()->total_ns() > kLongProductNs;
   const int untimed = long_product ? 0 : 1;
   const int calls = 1 + search.search_rounds() * (untimed + search.round_samples(kSearchSamples));
-  double seconds = search.context().runner.preparation_s(search.problem());
+  CandidateRunner& runner = search.context().runner;
+  double seconds = runner.preparation_s(search.problem()), longest_s = 0;
   for (const std::size_t index : batch) {
     const Candidate& candidate = search.candidates()[index];
-    if (!candidate.tried_now) seconds += costs.compile_s(work_of(search, candidate.variant));
+    if (!candidate.tried_now) {
+      const double compile_s = costs.compile_s(work_of(search, candidate.variant));
+      // Beside a GPU others are measured until then, if they are compiled.
+      if (!runner.compiles_beside())
+        seconds += compile_s;
+      else if (runner.compilation(candidate.variant, search.signature()) !=
+               CompileAhead::State::kCompiled)
+        longest_s = std::max(longest_s, compile_s);
+    }
     const double predicted_ns = search.analytical_ns()[index];
     const double ns = order.empty() ? predicted_ns
                                     : order.front()->total_ns() *
                                           std::clamp(predicted_ns / model_ns, 1.0, kMostRatio);
     seconds += calls * ns * 1e-9;
   }
-  return seconds;
+  return seconds + longest_s;
 }
 
 // Most finalists are dropped before the last round. A paired comparison takes some more pairs than
-// its first decision, and each request to the worker some milliseconds besides the kernel's runs,
-// of which long products need no untimed one.
+// its first decision, and each request to the worker some time besides the kernel's runs, of which
+// long products need no untimed one.
 double finals_s(const Search& search, const StepCosts& costs) {
-  constexpr double kRounds = 8, kPairs = 2.0 * kFewestPairs, kRequestS = 0.005, kOtherCallsS = 0.2;
+  constexpr double kRounds = 8, kPairs = 2.0 * kFewestPairs, kOtherCallsS = 0.2;
   const std::vector<const Candidate*> order = search.preferred();
   if (order.empty()) return kOtherCallsS;
   const Candidate& best = *order.front();
@@ -48,7 +57,7 @@ double finals_s(const Search& search, const StepCosts& costs) {
   const double arms =
       static_cast<double>(std::min(search.tried(), kFinalists + kWinnersElsewhere + 2));
   const double requests = arms * kRounds + 2 * kPairs, calls = samples * requests + kMostHostRounds;
-  return calls * best.total_ns() * 1e-9 + requests * kRequestS +
+  return calls * best.total_ns() * 1e-9 + requests * costs.request_s() +
          certificate_s(search, costs, best.variant) + kOtherCallsS +
          search.context().runner.preparation_s(search.problem());
 }

@@ -318,6 +318,12 @@ std::vector<std::size_t> ClassPortfolio::those_for_unaligned(
 void ClassPortfolio::measure() {
   const double end_s = start_s_ + kMeasuringShare * slice_s_;
   give_up_hopeless();
+  if (context_.runner.compiles_beside()) {
+    std::vector<Variant> variants;
+    for (const Contender& contender : contenders_)
+      if (!contender.given_up) variants.push_back(contender.variant);
+    context_.runner.compile_ahead(std::move(variants), tuned_.front(), Wanted::kNow);
+  }
   for (const Problem& p : portfolio_problems(tuned_, max_flops(), kMostProblems)) {
     if (context_.over() || now_s() >= end_s || !measure(p)) break;
     give_up_hopeless();

@@ -88,6 +88,8 @@ StepOffer ProblemTuner::offer() {
                   .undecided = undecided(),
                   .weight = wanted_.weight,
                   .searched_s = searched_s_};
+  if (stage_ == TuneStage::kFirstLook && first_known_)
+    offer.waits = search_->is_compiling({default_candidate(), *first_known_});
   if (stage_ == TuneStage::kFirstLook || stage_ == TuneStage::kDone) return offer;
   offer.finish_s = settled() ? 0 : finals_s(*search_, costs_);
   if (stage_ == TuneStage::kFinish) return offer;
@@ -99,24 +101,35 @@ StepOffer ProblemTuner::offer() {
   offer.gain = next->claim() ? *next->claim() * claim_ratio() : costs_.gain(next->batches());
   const std::vector<std::size_t>& batch = next->next();
   offer.cost_s = batch_s(*search_, costs_, batch) * costs_.time_ratio();
+  offer.waits = search_->is_compiling(batch);
   offer.first_s = batch_s(*search_, costs_, {batch.front()}) * costs_.time_ratio();
   return offer;
 }
 
-void ProblemTuner::compile_ahead(const TuneStep& step) {
-  // What is known best for a first look may change until then.
-  if (step.stage == TuneStage::kFirstLook && has_search())
-    search_->compile_ahead({default_candidate()});
+std::size_t ProblemTuner::first_known() {
+  if (!first_known_) first_known_ = search_->best_known().value_or(default_candidate());
+  return *first_known_;
+}
+
+void ProblemTuner::compile_ahead(const TuneStep& step, Wanted wanted) {
+  if (step.stage == TuneStage::kFirstLook && has_search()) {
+    search_->compile_ahead({default_candidate(), first_known()}, wanted);
+  }
+  if (step.stage == TuneStage::kFinish)
+    if (const auto naive = search_->index_of(fallback_variant()))
+      search_->compile_ahead({*naive}, wanted);
   if (step.stage != TuneStage::kSearch) return;
   SearchCourse* const next = course();
   if (next != nullptr && batch_s(*search_, costs_, next->next()) <= step.seconds)
-    search_->compile_ahead(next->next());
+    search_->compile_ahead(next->next(), wanted);
 }
 
 void ProblemTuner::take(const TuneStep& step) {
   const CandidateRunner& runner = context_.runner;
   const std::size_t measured = runner.measured(), rejected = runner.failures(),
                     spilled = runner.spilled();
+  const std::size_t timed = runner.timed();
+  const double around_s = runner.around_s();
   switch (step.stage) {
     case TuneStage::kFirstLook:
       first_look(step.seconds);
@@ -130,6 +143,7 @@ void ProblemTuner::take(const TuneStep& step) {
     case TuneStage::kDone:
       break;
   }
+  costs_.requested(runner.timed() - timed, runner.around_s() - around_s);
   result_.measured += runner.measured() - measured;
   result_.rejected += runner.failures() - rejected;
   result_.spilled += runner.spilled() - spilled;
@@ -167,7 +181,7 @@ void ProblemTuner::first_look(double seconds) {
   stage_ = TuneStage::kSearch;
   const std::size_t own = default_candidate();
   result_.default_kernel = short_name(search_->candidates()[own].variant);
-  const std::size_t known = search_->best_known().value_or(own);
+  const std::size_t known = first_known();
   const double compile_s = costs_.compile_s(work_of(*search_, search_->candidates()[own].variant));
   if (known != own && compile_s <= kSlowCompileShare * seconds)
     search_->compile_ahead({own, known});

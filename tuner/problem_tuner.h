@@ -25,7 +25,7 @@ class ProblemTuner {
   StepOffer offer();
   /// Begins to compile what this step of its own offer will measure, where that pays
   /// (CandidateRunner::compile_ahead) and the step has time for it.
-  void compile_ahead(const TuneStep& step);
+  void compile_ahead(const TuneStep& step, Wanted wanted);
   /// Takes this step of its own offer.
   void take(const TuneStep& step);
   /// Stores what is certified if the run ended before kFinish.
@@ -49,6 +49,8 @@ class ProblemTuner {
   /// stores the best certified one at once, unless an earlier run has stored a winner. If that run
   /// could not decide between its winner and the default, they are compared now.
   void first_look(double seconds);
+  /// What is measured there beside the default; the default: nothing.
+  std::size_t first_known();
   void measure_first(std::size_t index);
   void store_first(double end_s);
   void search(double seconds);  ///< Measures the next batch.
@@ -84,6 +86,8 @@ class ProblemTuner {
   std::unique_ptr<Search> search_;                   ///< Null before the first look.
   std::unique_ptr<SearchCourse> calls_, prepacked_;  ///< By objective; null before the first batch.
   bool unfit_ = false;                               ///< Its operands are too large.
+  /// Of first_known(). It stays, because it is compiled ahead.
+  std::optional<std::size_t> first_known_;
   double searched_s_ = 0;
   double claimed_ = 0, realized_ = 0;  ///< Decreases of log2 of the time, over all batches.
   TuneResult result_;

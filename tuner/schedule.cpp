@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 #include <numeric>
+#include <utility>
 #include <vector>
 
 namespace rooftile {
@@ -16,7 +17,10 @@ std::optional<TuneStep> first_look(std::span<const StepOffer> offers, double lef
   for (std::size_t i = 0; i < offers.size(); ++i) {
     if (offers[i].stage != TuneStage::kFirstLook) continue;
     ++open;
-    if (!first || (offers[i].undecided && !offers[*first].undecided)) first = i;
+    const auto rank = [](const StepOffer& offer) {
+      return std::pair(offer.waits, !offer.undecided);
+    };
+    if (!first || rank(offers[i]) < rank(offers[*first])) first = i;
   }
   if (!first) return std::nullopt;
   return TuneStep{.problem = *first,
@@ -76,27 +80,28 @@ std::optional<TuneStep> search(std::span<const StepOffer> offers, double left_s,
   const double reserved_s = std::min(unfinished_s(offers), kMostReserved * total_s);
   std::optional<std::size_t> best;
   double most = -std::numeric_limits<double>::infinity();
-  bool best_starves = false;
+  bool best_starves = false, best_waits = false;
   for (std::size_t i = 0; i < offers.size(); ++i) {
     const StepOffer& offer = offers[i];
     if (offer.stage != TuneStage::kSearch || offer.first_s > left_s - reserved_s) continue;
     const bool starving = starves(offers, i);
     const double rate = offer.weight * offer.gain / std::max(offer.cost_s, kLeastCostS);
-    if (best && (starving != best_starves ? !starving : rate <= most)) continue;
+    if (best && (offer.waits != best_waits  ? offer.waits
+                 : starving != best_starves ? !starving
+                                            : rate <= most))
+      continue;
     best = i;
     most = rate;
     best_starves = starving;
+    best_waits = offer.waits;
   }
   if (!best) return std::nullopt;
   return TuneStep{.problem = *best, .stage = TuneStage::kSearch, .seconds = left_s - reserved_s};
 }
 
-}  // namespace
-
-std::optional<TuneStep> next_step(std::span<const StepOffer> offers, double left_s,
-                                  double total_s) {
-  if (left_s <= 0) return std::nullopt;
-  if (const auto step = first_look(offers, left_s)) return step;
+/// Rules 2 to 4.
+std::optional<TuneStep> without_first_looks(std::span<const StepOffer> offers, double left_s,
+                                            double total_s) {
   const auto ended = std::ranges::find(offers, TuneStage::kFinish, &StepOffer::stage);
   if (ended != offers.end())
     return finish(offers, static_cast<std::size_t>(ended - offers.begin()), left_s);
@@ -104,6 +109,23 @@ std::optional<TuneStep> next_step(std::span<const StepOffer> offers, double left
   const auto open = std::ranges::find(offers, TuneStage::kSearch, &StepOffer::stage);
   if (open == offers.end()) return std::nullopt;
   return finish(offers, static_cast<std::size_t>(open - offers.begin()), left_s);
+}
+
+}  // namespace
+
+std::optional<TuneStep> next_step(std::span<const StepOffer> offers, double left_s,
+                                  double total_s) {
+  if (left_s <= 0) return std::nullopt;
+  if (const auto step = first_look(offers, left_s)) {
+    if (!offers[step->problem].waits) return step;
+    auto meanwhile = without_first_looks(offers, left_s, total_s);
+    if (!meanwhile) return step;
+    if (meanwhile->stage == TuneStage::kSearch && offers[meanwhile->problem].waits) return step;
+    if (meanwhile->stage == TuneStage::kFinish)
+      meanwhile->seconds = std::min(meanwhile->seconds, offers[meanwhile->problem].finish_s);
+    return meanwhile;
+  }
+  return without_first_looks(offers, left_s, total_s);
 }
 
 }  // namespace rooftile

@@ -26,6 +26,7 @@ struct StepOffer {
   double gain = 0;        ///< Expected decrease of log2 of its time, of a search batch.
   double cost_s = 0;      ///< Expected duration of the search batch.
   double first_s = 0;     ///< That of its first candidate, after which the batch may end.
+  bool waits = false;     ///< Some of its kernels are being compiled beside the device.
   double finish_s = 0;    ///< Expected duration of kFinish.
   double searched_s = 0;  ///< Time that its search batches took so far.
 };
@@ -42,12 +43,14 @@ inline constexpr double kMostReserved = 0.4;
 inline constexpr double kLeastShare = 0.25;
 
 /// Returns the next step, by these rules:
-/// 1. Problems without a first look come first, undecided ones before the others, in their order.
-///    Each gets an equal part of the time that is left.
+/// 1. Problems without a first look come first, undecided ones before the others, in their order;
+///    one that waits for compilers only where no other step is ready, and finals then get no more
+///    than finish_s. Each gets an equal part of the time that is left.
 /// 2. A problem whose search has ended is finished at once.
 /// 3. A search batch runs only if the time left after its first candidate covers kFinish of all
 ///    problems: the sum of finish_s, but at most kMostReserved of total_s. Of those batches the one
-///    with the largest weight * gain / cost_s runs, or one of a problem below kLeastShare.
+///    with the largest weight * gain / cost_s runs, or one of a problem below kLeastShare; one that
+///    waits for compilers only where all do.
 /// 4. Where no batch can run, problems are finished, in their order. Each gets a part of the time
 ///    that is left, in proportion to finish_s; where the time does not cover all of them, each gets
 ///    its finish_s, but at most a part that is the same for all of one weight.

@@ -204,13 +204,20 @@ bool Search::is_rejected(std::size_t index) const {
   return context_.runner.rejected(context_.runner.id(candidates_[index].variant, signature_));
 }
 
-void Search::compile_ahead(const std::vector<std::size_t>& batch) const {
+void Search::compile_ahead(const std::vector<std::size_t>& batch, Wanted wanted) const {
   std::vector<Variant> variants;
   for (const std::size_t index : batch)
     if (!candidates_[index].tried_now) variants.push_back(candidates_[index].variant);
   // One alone gains nothing where it is waited for at once.
   if (variants.size() > 1 || context_.runner.compiles_beside())
-    context_.runner.compile_ahead(std::move(variants), problem_);
+    context_.runner.compile_ahead(std::move(variants), problem_, wanted);
+}
+
+bool Search::is_compiling(const std::vector<std::size_t>& batch) const {
+  return std::ranges::any_of(batch, [&](std::size_t index) {
+    return context_.runner.compilation(candidates_[index].variant, signature_) ==
+           CompileAhead::State::kCompiling;
+  });
 }
 
 std::optional<std::vector<double>> Search::measure(std::size_t index, int samples,

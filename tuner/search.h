@@ -91,7 +91,9 @@ class Search {
                                              const std::function<bool(double)>& again = {});
   /// Compiles the candidates that this run has not measured yet, where that pays
   /// (CandidateRunner::compile_ahead).
-  void compile_ahead(const std::vector<std::size_t>& batch) const;
+  void compile_ahead(const std::vector<std::size_t>& batch, Wanted wanted = Wanted::kNow) const;
+  /// Whether some of them are being compiled ahead.
+  bool is_compiling(const std::vector<std::size_t>& batch) const;
   /// Lets a candidate be measured even if its registers spill.
   void trust(std::size_t candidate) { candidates_[candidate].trusted = true; }
   /// Replaces the samples of the finalists by those that were taken in turns. Other candidates rank

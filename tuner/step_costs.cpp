@@ -24,6 +24,11 @@ void StepCosts::certified(double seconds) {
   ++certificates_;
 }
 
+void StepCosts::requested(std::size_t requests, double seconds) {
+  requests_s_ += seconds;
+  requests_ += static_cast<double>(requests);
+}
+
 void StepCosts::took(double seconds, double expected_s) {
   taken_s_ += seconds;
   expected_s_ += expected_s;

@@ -17,6 +17,10 @@ class StepCosts {
   double certificate_s() const { return certificates_s_ / certificates_; }
   void certified(double seconds);
 
+  /// Wall time of a request to the worker besides its kernels.
+  double request_s() const { return requests_s_ / requests_; }
+  void requested(std::size_t requests, double seconds);
+
   /// Ratio of the time that batches took to the time that was expected of them.
   double time_ratio() const { return taken_s_ / expected_s_; }
   void took(double seconds, double expected_s);
@@ -35,6 +39,7 @@ class StepCosts {
   // 0.02 to 0.3 s.
   double compile_s_ = 3, compile_work_ = 2000;
   double certificates_s_ = 0.6, certificates_ = 3;
+  double requests_s_ = 0.1, requests_ = 20;
   double taken_s_ = 2, expected_s_ = 2;
   double realized_ = 0.2, claimed_ = 0.2;
   struct Gain {

@@ -12,6 +12,7 @@
 #include "runtime/kernel/staging.h"
 #include "runtime/model/calibration.h"
 #include "runtime/model/gpu/gpu_generation.h"
+#include "tuner/measure/free_processors.h"
 #include "tuner/measure/thermal.h"
 #include "tuner/portfolio_tuner.h"
 #include "tuner/search/strategy.h"
@@ -73,7 +74,8 @@ class TuneRun {
         worker_(device_worker(options.worker, device)),
         compilers_(
             compile_workers(options.worker, device,
-                            device.kind == DeviceKind::kSoftware ? kSearchBatch : 2 * kSearchBatch),
+                            options.processors > 0 ? options.processors : own_processors().size(),
+                            kSearchBatch),
             budget_) {}
 
   TuneReport run();
@@ -132,7 +134,8 @@ RunnerOptions TuneRun::runner_options(const DeviceRates& rates) {
           .message = callbacks_.message,
           .compilers = &compilers_,
           .account = &account_,
-          .shared_processors = device_.kind == DeviceKind::kSoftware};
+          .shared_processors = device_.kind == DeviceKind::kSoftware,
+          .keeps_operands = !device_.unified_memory};
 }
 
 /// Makes what was imported from other machines usable here, if there is any.

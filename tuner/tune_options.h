@@ -25,8 +25,9 @@ struct TuneOptions {
   bool recalibrate = false;  ///< Calibrates even if this device and driver have figures.
   /// Only stale ranked lists and imported data are tuned; problems may be empty.
   bool refresh_only = false;
-  bool counters = true;  ///< Reads the driver's counters of each winner, where it has any.
-  bool atomics = false;  ///< Also searches kernels whose results do not repeat bit by bit.
+  bool counters = true;        ///< Reads the driver's counters of each winner, where it has any.
+  bool atomics = false;        ///< Also searches kernels whose results do not repeat bit by bit.
+  std::size_t processors = 0;  ///< Of this machine; 0: those that this process may use.
   /// Program that is run as `worker worker`: the CLI itself; empty: /proc/self/exe.
   std::filesystem::path worker;
 };

@@ -1,18 +1,10 @@
 #include "tuner/tune_problems.h"
 
 #include <memory>
-#include <utility>
 
 #include "tuner/problem_tuner.h"
 
 namespace rooftile {
-namespace {
-
-// Steps whose kernels are compiled beside the measurements: that one, and those that would be next
-// if it brought nothing. On an H200 compiling a batch took ten times as long as measuring it.
-constexpr int kStepsAhead = 3;
-
-}  // namespace
 
 void tune_problems(const ProblemTunerContext& context, RowId device_row,
                    std::span<const TuneProblem> problems, const TuneProblemsOptions& options) {
@@ -35,13 +27,25 @@ void tune_problems(const ProblemTunerContext& context, RowId device_row,
     const auto step = next_step(offers, options.left_s(), total_s);
     if (!step) break;
     Tuned& one = all[step->problem];
-    one.begun = true;
-    if (context.runner.compiles_beside())
-      for (auto [next, ahead] = std::pair(step, 0); next && ahead < kStepsAhead; ++ahead) {
-        all[next->problem].tuner->compile_ahead(*next);
-        offers[next->problem].stage = TuneStage::kDone;
-        next = next_step(offers, options.left_s(), total_s);
+    // Beside the measurements the kernels of the steps are compiled that would be next if this one
+    // brought nothing: on an H200 compiling a batch took ten times as long as measuring it.
+    if (context.runner.compiles_beside()) {
+      one.tuner->compile_ahead(*step, Wanted::kNow);
+      std::vector<StepOffer> others = offers;
+      for (auto next = step; !context.runner.compilers_are_full();) {
+        others[next->problem].stage = TuneStage::kDone;
+        next = next_step(others, options.left_s(), total_s);
+        if (!next) break;
+        all[next->problem].tuner->compile_ahead(*next, Wanted::kLater);
       }
+      // Another step may be ready before this one. It waits only where none is.
+      const bool waited = offers[step->problem].waits;
+      if (step->stage != TuneStage::kFinish && one.tuner->offer().waits) {
+        if (waited) context.runner.await_a_compiler();
+        continue;
+      }
+    }
+    one.begun = true;
     one.tuner->take(*step);
     if (!one.told && one.tuner->offer().stage == TuneStage::kDone) tell(one);
   }

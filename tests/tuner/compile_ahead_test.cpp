@@ -13,6 +13,7 @@
 #include "tests/support/file_text.h"
 #include "tests/support/scratch.h"
 #include "tests/tuner/scripted_worker.h"
+#include "tuner/worker/calibration_run.h"
 #include "tuner/worker/candidate_runner.h"
 
 namespace rooftile {
@@ -41,10 +42,10 @@ class CompileAheadTest : public ::testing::Test {
     WorkerScript(file) << body << "\n";
     return std::make_unique<WorkerProcess>(file, Json{{"operation", "open"}});
   }
-  /// Two workers that keep each request in "compiled", run `before` and answer.
-  CompilerPool& compilers(const std::string& before = "") {
+  /// Workers that keep each request in "compiled", run `before` and answer.
+  CompilerPool& compilers(const std::string& before = "", int count = 2) {
     std::vector<std::unique_ptr<WorkerProcess>> workers;
-    for (int i = 0; i < 2; ++i)
+    for (int i = 0; i < count; ++i)
       workers.push_back(
           script("compiler", fmt::format("while read -r request; do\n{}\necho \"$request\" >>'{}'\n"
                                          "echo '{{\"compile_ns\":{}}}'\ndone",
@@ -89,14 +90,14 @@ TEST_F(CompileAheadTest, TwoAreCompiledAtTheSameTime) {
   const std::string meet =
       fmt::format("touch '{0}'$$\nuntil [ $(ls '{1}' | grep -c begun) -ge 2 ]; do :; done",
                   file("begun"), std::filesystem::path(file("begun")).parent_path().string());
-  runner(compilers(meet), 1).compile_ahead(some(0, 2), problem_);
+  runner(compilers(meet), 1).compile_ahead(some(0, 2), problem_, Wanted::kNow);
   EXPECT_EQ(compiled(), 2u);
   EXPECT_THAT(store_.black_listed(device_), IsEmpty());
 }
 
 TEST_F(CompileAheadTest, OnSharedProcessorsAllAreCompiledBeforeAnyIsMeasured) {
   CandidateRunner& runner = this->runner(compilers(), 1);
-  runner.compile_ahead(some(0, 4), problem_);
+  runner.compile_ahead(some(0, 4), problem_, Wanted::kNow);
   EXPECT_EQ(compiled(), 4u);
   EXPECT_THAT(store_.journal(device_), IsEmpty());
 }
@@ -107,7 +108,7 @@ TEST_F(CompileAheadTest, BesideAGpuACandidateWaitsForItsOwnCompilationOnly) {
       fmt::format("case \"$request\" in *'{}'*) until [ -e '{}' ]; do :; done ;; esac",
                   to_string(variants_[1]), file("go"));
   CandidateRunner& runner = this->runner(compilers(wait), 1, false);
-  runner.compile_ahead(some(0, 2), problem_);
+  runner.compile_ahead(some(0, 2), problem_, Wanted::kNow);
   EXPECT_TRUE(runner.time(variants_[0], problem_, {.samples = 2}));
   EXPECT_EQ(compiled(), 1u);
   EXPECT_THAT(store_.journal(device_), SizeIs(1)) << "the second is being compiled";
@@ -117,9 +118,26 @@ TEST_F(CompileAheadTest, BesideAGpuACandidateWaitsForItsOwnCompilationOnly) {
   EXPECT_THAT(store_.journal(device_), IsEmpty());
 }
 
+TEST_F(CompileAheadTest, WhatTheNextStepMeasuresIsCompiledBeforeWhatWaits) {
+  // The only compiler is at work on the first candidate until a file appears.
+  const std::string wait =
+      fmt::format("touch '{}'\nuntil [ -e '{}' ]; do :; done", file("begun"), file("go"));
+  CandidateRunner& runner = this->runner(compilers(wait, 1), 1, false);
+  runner.compile_ahead(some(0, 1), problem_, Wanted::kLater);
+  ASSERT_TRUE(await("it has begun", [&] { return std::filesystem::exists(file("begun")); }));
+  runner.compile_ahead(some(1, 7), problem_, Wanted::kLater);
+  runner.compile_ahead(some(6, 2), problem_, Wanted::kNow);
+  std::ofstream(file("go")) << "";
+  for (const Variant& variant : some(0, 8)) runner.time(variant, problem_, {.samples = 2});
+  const std::vector<std::string> order = lines_of_file(folder_ / "compiled");
+  ASSERT_THAT(order, SizeIs(8));
+  EXPECT_THAT(order[1], HasSubstr(to_string(variants_[6])));
+  EXPECT_THAT(order[2], HasSubstr(to_string(variants_[7])));
+}
+
 TEST_F(CompileAheadTest, ACandidateIsCompiledAheadOnceAndItsTimeIsThatOfThisCompilation) {
   CandidateRunner& runner = this->runner(compilers(), 1);
-  for (int i = 0; i < 2; ++i) runner.compile_ahead(some(0, 2), problem_);
+  for (int i = 0; i < 2; ++i) runner.compile_ahead(some(0, 2), problem_, Wanted::kNow);
   EXPECT_EQ(compiled(), 2u);
   const auto reply = runner.time(variants_[0], problem_, {.samples = 2});
   ASSERT_TRUE(reply);
@@ -129,17 +147,17 @@ TEST_F(CompileAheadTest, ACandidateIsCompiledAheadOnceAndItsTimeIsThatOfThisComp
 
 TEST_F(CompileAheadTest, EndsWhereTheMeasuringWorkerCompilesAllOfItAgain) {
   CandidateRunner& runner = this->runner(compilers(), kAheadNs);
-  runner.compile_ahead(some(0, 4), problem_);
+  runner.compile_ahead(some(0, 4), problem_, Wanted::kNow);
   for (const Variant& variant : some(0, 4)) runner.time(variant, problem_, {.samples = 2});
-  runner.compile_ahead(some(4, 4), problem_);
+  runner.compile_ahead(some(4, 4), problem_, Wanted::kNow);
   EXPECT_EQ(compiled(), 4u);
 }
 
 TEST_F(CompileAheadTest, GoesOnWhereTheMeasuringWorkerFindsTheCode) {
   CandidateRunner& runner = this->runner(compilers(), kAheadNs / 8);
-  runner.compile_ahead(some(0, 4), problem_);
+  runner.compile_ahead(some(0, 4), problem_, Wanted::kNow);
   for (const Variant& variant : some(0, 4)) runner.time(variant, problem_, {.samples = 2});
-  runner.compile_ahead(some(4, 4), problem_);
+  runner.compile_ahead(some(4, 4), problem_, Wanted::kNow);
   EXPECT_EQ(compiled(), 8u);
 }
 
@@ -155,7 +173,7 @@ TEST_F(CompileAheadTest, TheMeasuringWorkerGetsTheCodeWithTheFirstRequest) {
   CandidateRunner runner(
       store_, *worker_, budget_, stop_,
       {.device = device_, .run = run_, .compilers = &pool_.emplace(std::move(workers), budget_)});
-  runner.compile_ahead(some(0, 1), problem_);
+  runner.compile_ahead(some(0, 1), problem_, Wanted::kNow);
   for (int i = 0; i < 2; ++i) EXPECT_TRUE(runner.time(variants_[0], problem_, {}));
   std::vector<std::string> code;
   for (const std::string& line : lines_of_file(file("asked")))
@@ -163,15 +181,26 @@ TEST_F(CompileAheadTest, TheMeasuringWorkerGetsTheCodeWithTheFirstRequest) {
   EXPECT_THAT(code, testing::ElementsAre(std::string("\0\xff\x7f", 3), ""));
 }
 
+TEST_F(CompileAheadTest, TheJournalNamesNoKernelThatOnlyWaitsForItsMeasurement) {
+  CandidateRunner& runner = this->runner(compilers(), 1, false);
+  runner.compile_ahead(some(0, 4), problem_, Wanted::kLater);
+  EXPECT_TRUE(await("all are compiled", [&] { return compiled() == 4; }));
+  EXPECT_TRUE(await("the journal is empty", [&] {
+    runner.await_a_compiler();
+    return store_.journal(device_).empty();
+  }));
+  EXPECT_TRUE(runner.time(variants_[0], problem_, {.samples = 2}));
+}
+
 TEST_F(CompileAheadTest, ASecondOfCompilingAheadIsOneOfWaiting) {
   CandidateRunner& runner = this->runner(compilers("sleep 0.3"), 1);
-  runner.compile_ahead(some(0, 1), problem_);
+  runner.compile_ahead(some(0, 1), problem_, Wanted::kNow);
   const ActivitySeconds seconds = runner.account().seconds();
   EXPECT_GE(seconds[static_cast<std::size_t>(Activity::kAwaitingCompilers)], 0.3);
 }
 
 TEST_F(CompileAheadTest, WhatNobodyWillMeasureIsNotBegun) {
-  runner(compilers("sleep 0.3"), 1, false).compile_ahead(some(0, 8), problem_);
+  runner(compilers("sleep 0.3"), 1, false).compile_ahead(some(0, 8), problem_, Wanted::kNow);
   runner_.reset();
   EXPECT_LE(compiled(), 2u) << "one of each compiler";
   EXPECT_THAT(store_.journal(device_), IsEmpty());
@@ -180,7 +209,7 @@ TEST_F(CompileAheadTest, WhatNobodyWillMeasureIsNotBegun) {
 TEST_F(CompileAheadTest, WhatTheMeasuringWorkerHasCompiledIsNotCompiledAhead) {
   CandidateRunner& runner = this->runner(compilers(), kAheadNs);
   for (const Variant& variant : some(0, 4)) runner.time(variant, problem_, {.samples = 2});
-  runner.compile_ahead(some(0, 4), problem_);
+  runner.compile_ahead(some(0, 4), problem_, Wanted::kNow);
   EXPECT_EQ(compiled(), 0u);
 }
 
@@ -188,7 +217,7 @@ TEST_F(CompileAheadTest, ACompilerThatDiesCostsItsCandidateOnly) {
   const std::string die =
       fmt::format("case \"$request\" in *'{}'*) kill -SEGV $$ ;; esac", to_string(variants_[1]));
   CandidateRunner& runner = this->runner(compilers(die), 1);
-  runner.compile_ahead(some(0, 4), problem_);
+  runner.compile_ahead(some(0, 4), problem_, Wanted::kNow);
   const auto blocked = store_.black_listed(device_);
   ASSERT_THAT(blocked, SizeIs(1));
   EXPECT_EQ(store_.candidate(blocked[0].candidate)->variant, variants_[1]);
@@ -215,7 +244,7 @@ TEST_F(CompileAheadTest, ACompilerThatHangsIsEndedAndTheNextJobGetsANewOne) {
 
 TEST_F(CompileAheadTest, AnInterruptedRunBlocksNoKernel) {
   CandidateRunner& runner = this->runner(compilers("exec sleep 1000"), 1, false);
-  runner.compile_ahead(some(0, 4), problem_);
+  runner.compile_ahead(some(0, 4), problem_, Wanted::kNow);
   stop_ = true;
   runner_.reset();
   EXPECT_THAT(store_.black_listed(device_), IsEmpty());
@@ -224,7 +253,7 @@ TEST_F(CompileAheadTest, AnInterruptedRunBlocksNoKernel) {
 
 TEST_F(CompileAheadTest, TheEndOfTheBudgetBlocksNoKernel) {
   budget_.leave_out(-599.9);
-  this->runner(compilers("exec sleep 1000"), 1).compile_ahead(some(0, 2), problem_);
+  this->runner(compilers("exec sleep 1000"), 1).compile_ahead(some(0, 2), problem_, Wanted::kNow);
   EXPECT_THAT(store_.black_listed(device_), IsEmpty());
 }
 
@@ -232,9 +261,29 @@ TEST_F(CompileAheadTest, WorkersThatCannotOpenTheDeviceBlameNobody) {
   std::vector<std::unique_ptr<WorkerProcess>> workers;
   workers.push_back(std::make_unique<WorkerProcess>("/bin/false", Json{{"operation", "open"}}));
   CandidateRunner& runner = this->runner(pool_.emplace(std::move(workers), budget_), 1);
-  runner.compile_ahead(some(0, 2), problem_);
+  runner.compile_ahead(some(0, 2), problem_, Wanted::kNow);
   EXPECT_THAT(store_.black_listed(device_), IsEmpty());
   EXPECT_TRUE(runner.time(variants_[0], problem_, {.samples = 2}));
+}
+
+TEST(CompileWorkersTest, AreAsManyAsProcessorsAndMemorySufficeFor) {
+  constexpr std::size_t kBatch = 4;
+  DeviceProfile software{.kind = DeviceKind::kSoftware}, gpu{.kind = DeviceKind::kDiscrete};
+  const auto count = [](const DeviceProfile& device, std::size_t processors) {
+    return compile_workers("/bin/true", device, processors, kBatch).size();
+  };
+  EXPECT_EQ(count(software, 1), 0u);
+  EXPECT_EQ(count(software, 2), 2u);
+  EXPECT_LE(count(software, 64), kBatch);
+  gpu.device_memory_bytes = std::uint64_t{80} << 30;
+  EXPECT_EQ(count(gpu, 1), 0u);
+  EXPECT_EQ(count(gpu, 3), 2u);
+  const double host_bytes = worker_memory_limit_bytes();
+  const std::size_t most = count(gpu, 1000);
+  EXPECT_LE(most, 32u);
+  EXPECT_LE(static_cast<double>(most - 1), host_bytes / (1 << 30));
+  gpu.device_memory_bytes = std::uint64_t{2} << 30;
+  EXPECT_LE(count(gpu, 1000), 2u);
 }
 
 }  // namespace

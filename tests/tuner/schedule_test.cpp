@@ -173,6 +173,36 @@ TEST(Schedule, ASecondGoesWhereTheExpectedGainInASecondIsLargest) {
   EXPECT_EQ(next_step(offers, 100, 100)->problem, 0u);
 }
 
+TEST(Schedule, WhatWaitsForCompilersGoesLast) {
+  std::vector<StepOffer> offers(
+      2, {.stage = TuneStage::kSearch, .gain = 0.1, .cost_s = 1, .waits = true});
+  offers[1].gain = 0.01;
+  EXPECT_EQ(next_step(offers, 100, 100)->problem, 0u) << "where both wait";
+  offers[1].waits = false;
+  EXPECT_EQ(next_step(offers, 100, 100)->problem, 1u);
+  offers[0].stage = TuneStage::kFirstLook;
+  EXPECT_EQ(next_step(offers, 100, 100)->problem, 1u) << "also before a first look";
+  offers[1].stage = TuneStage::kFirstLook;
+  EXPECT_EQ(next_step(offers, 100, 100)->problem, 1u);
+  offers[1].waits = true;
+  EXPECT_EQ(next_step(offers, 100, 100)->problem, 0u);
+}
+
+TEST(Schedule, AFirstLookThatWaitsLosesNoTimeToFinals) {
+  std::vector<StepOffer> offers(2, {.stage = TuneStage::kFirstLook, .waits = true});
+  // Its batch no longer fits, or its search has ended: only finals could be next.
+  offers[1] = {.stage = TuneStage::kSearch, .cost_s = 6, .first_s = 6, .finish_s = 5};
+  for (const TuneStage stage : {TuneStage::kSearch, TuneStage::kFinish}) {
+    offers[1].stage = stage;
+    const auto step = next_step(offers, 10, 100);
+    EXPECT_EQ(step->problem, 1u);
+    EXPECT_EQ(step->stage, TuneStage::kFinish);
+    EXPECT_EQ(step->seconds, 5);
+  }
+  offers[1].stage = TuneStage::kDone;
+  EXPECT_EQ(next_step(offers, 10, 100)->stage, TuneStage::kFirstLook);
+}
+
 TEST(Schedule, ABatchThatTakesTheReservedTimeDoesNotRun) {
   std::vector<StepOffer> offers(
       2, {.stage = TuneStage::kSearch, .gain = 1, .cost_s = 6, .first_s = 6, .finish_s = 5});

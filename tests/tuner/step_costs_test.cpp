@@ -41,6 +41,15 @@ TEST(StepCosts, AWorseTimeIsNoGain) {
   EXPECT_EQ(costs.gain(0), none.gain(0));
 }
 
+TEST(StepCosts, RequestsFollowThoseOfTheRun) {
+  StepCosts costs;
+  EXPECT_DOUBLE_EQ(costs.request_s(), 0.005);
+  costs.requested(0, 0);
+  EXPECT_DOUBLE_EQ(costs.request_s(), 0.005);
+  costs.requested(2000, 2);
+  EXPECT_NEAR(costs.request_s(), 0.001, 1e-4);
+}
+
 TEST(StepCosts, ExpectedTimesAndClaimsAreCorrectedByWhatCame) {
   StepCosts costs;
   EXPECT_EQ(costs.time_ratio(), 1);

@@ -212,6 +212,74 @@ TEST_F(TuneProblemsTest, BesideAGpuKernelsOfOtherProblemsAreCompiledDuringAMeasu
   EXPECT_FALSE(std::filesystem::exists(folder_ / "late"));
 }
 
+TEST_F(TuneProblemsTest, BesideAGpuNoProblemWaitsForAnothersCompiler) {
+  problems_.clear();
+  for (const Transpose a : {Transpose::kNo, Transpose::kYes})
+    problems_.push_back({.problem = packed_problem(33, 90, 65, a, Transpose::kYes)});
+  const std::string first = to_json(signature_of(problems_[0].problem)).dump();
+  WorkerScript(folder_ / "compiler") << fmt::format(
+      "while read -r request; do case \"$request\" in *'{}'*) exec sleep 1000 ;; esac; echo '{}'; "
+      "done\n",
+      first, R"({"compile_ns":1e6})");
+  const Budget budget(600);
+  std::vector<std::unique_ptr<WorkerProcess>> compilers;
+  for (int i = 0; i < 12; ++i)
+    compilers.push_back(
+        std::make_unique<WorkerProcess>(folder_ / "compiler", Json{{"operation", "open"}}));
+  CompilerPool pool(std::move(compilers), budget);
+  WorkerProcess worker(this->worker(kOtherNs), {{"operation", "open"}});
+  RunnerOptions options = new_run();
+  options.compilers = &pool;
+  options.shared_processors = false;
+  CandidateRunner runner(store_, worker, budget, stop_, options);
+  const TuneOptions none;
+  const auto over = [&] {
+    stop_ = stop_ || requests() >= 10;
+    return stop_.load();
+  };
+  tune_problems(context(runner, none, over), device_, problems_,
+                {.left_s = [] { return 600.0; }, .finished = [](const TuneResult&) {}});
+  EXPECT_GE(lines_with(requests_, R"("trans_a":true)"), 9u);
+  EXPECT_TRUE(store_.black_listed(device_).empty()) << "no compiler was waited for to its end";
+}
+
+// No batch fits any more, while the next one is still being compiled.
+TEST_F(TuneProblemsTest, BesideAGpuFinalsWaitForNoCompilerOfABatch) {
+  problems_.resize(1);
+  // The kernels of the first look and the naive one are compiled, those of batches never.
+  WorkerScript(folder_ / "compiler") << fmt::format(
+      "while read -r request; do\n  case \"$request\" in *family=naive*) ;; *)\n"
+      "    echo >>'{0}'; [ $(wc -l <'{0}') -le 2 ] || exec sleep 1000 ;;\n  esac\n  echo "
+      "'{1}'\ndone\n",
+      (folder_ / "compiled").string(), R"({"compile_ns":1e6})");
+  const Budget budget(600);
+  std::vector<std::unique_ptr<WorkerProcess>> compilers;
+  for (int i = 0; i < 8; ++i)
+    compilers.push_back(
+        std::make_unique<WorkerProcess>(folder_ / "compiler", Json{{"operation", "open"}}));
+  CompilerPool pool(std::move(compilers), budget);
+  WorkerProcess worker(this->worker(kOtherNs), {{"operation", "open"}});
+  RunnerOptions options = new_run();
+  options.compilers = &pool;
+  options.shared_processors = false;
+  CandidateRunner runner(store_, worker, budget, stop_, options);
+  const TuneOptions none;
+  // Time for the finals only, once a batch has been begun, and none if they are not next.
+  int looks = 0;
+  const auto left_s = [&] {
+    if (line_count(folder_ / "compiled") <= 2) return 600.0;
+    return ++looks < 100 ? 0.5 : 0.0;
+  };
+  std::vector<TuneResult> results;
+  tune_problems(context(runner, none, [] { return false; }), device_, problems_,
+                {.left_s = left_s, .finished = [&](const TuneResult& result) {
+                   results.push_back(result);
+                   stop_ = true;
+                 }});
+  ASSERT_EQ(results.size(), 1u);
+  EXPECT_GT(results[0].naive_ns, 0) << "a part of the finals";
+}
+
 TEST_F(TuneProblemsTest, WeightsMoveTheTime) {
   problems_[3].weight = 1000;
   tune(150);

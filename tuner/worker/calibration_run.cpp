@@ -6,7 +6,6 @@
 #include "core/error.h"
 #include "runtime/model/gpu/gpu_generation.h"
 #include "tuner/calibrate/calibrate.h"
-#include "tuner/measure/free_processors.h"
 #include "tuner/worker/worker_process.h"
 
 namespace rooftile {
@@ -16,6 +15,10 @@ constexpr double kCalibrationDeadlineS = 120;  // Beyond the time that it is giv
 constexpr double kDeviceShare = kDeviceCalibrationS / kCalibrationS;
 // Least share of the time for the host, however little the device has left.
 constexpr double kLeastHostShare = 0.3;
+// What a compiler may need of the host's memory, and of a GPU's beside the operands of the worker
+// that measures.
+constexpr double kHostBytesEach = 1.0 * (1 << 30), kDeviceBytesEach = 1.0 * (1 << 30);
+constexpr std::size_t kMostCompilers = 32;
 constexpr double kMatrixDeadlineS = 30;  // One shape: compiling twice, and a few ms.
 
 /// Measures the best shape of each pair of types. A shape that fails, crashes or hangs costs only
@@ -69,16 +72,23 @@ WorkerProcess device_worker(const std::filesystem::path& program, const DevicePr
 
 std::vector<std::unique_ptr<WorkerProcess>> compile_workers(const std::filesystem::path& program,
                                                             const DeviceProfile& device,
-                                                            std::size_t most) {
-  const std::size_t processors = own_processors().size();
-  // The one that measures on a GPU has a processor of its own.
-  const std::size_t idle =
-      device.kind == DeviceKind::kSoftware ? processors : std::max<std::size_t>(processors, 1) - 1;
-  const std::size_t count = processors < 2 ? 0 : std::min(idle, most);
+                                                            std::size_t processors,
+                                                            std::size_t batch) {
+  const double memory_bytes = worker_memory_limit_bytes();
+  const auto fitting = [](double bytes, double each) {
+    return static_cast<std::size_t>(bytes / each);
+  };
+  // The worker that measures on a GPU has a processor of its own.
+  std::size_t count =
+      device.kind == DeviceKind::kSoftware
+          ? std::min(processors, batch)
+          : std::min({processors - 1, kMostCompilers,
+                      fitting(static_cast<double>(device.device_memory_bytes), kDeviceBytesEach)});
+  count = processors < 2 ? 0 : std::min(count, fitting(memory_bytes, kHostBytesEach));
   std::vector<std::unique_ptr<WorkerProcess>> workers;
   for (std::size_t i = 0; i < count; ++i)
     workers.emplace_back(new WorkerProcess(
-        device_worker(program, device, worker_memory_limit_bytes() / static_cast<double>(count))));
+        device_worker(program, device, memory_bytes / static_cast<double>(count))));
   return workers;
 }
 

@@ -34,10 +34,12 @@ struct CalibrationRun {
 WorkerProcess device_worker(const std::filesystem::path& program, const DeviceProfile& device,
                             std::optional<double> memory_limit_bytes = {});
 /// Creates the workers that compile ahead for a device: as many as there are processors that are
-/// idle, and kernels in a batch of a search; none where there is only one processor.
+/// idle, and as memory suffices for; on a software device, where a batch is waited for, at most its
+/// kernels. None where there is only one processor.
 std::vector<std::unique_ptr<WorkerProcess>> compile_workers(const std::filesystem::path& program,
                                                             const DeviceProfile& device,
-                                                            std::size_t most);
+                                                            std::size_t processors,
+                                                            std::size_t batch);
 
 /// Measures and stores the figures, within `seconds` where the machine's matrix units and drivers
 /// permit; less time means fewer samples. No value, and nothing stored, when `stop` became true.

@@ -1,6 +1,7 @@
 #include "tuner/worker/candidate_runner.h"
 
 #include <algorithm>
+#include <set>
 #include <utility>
 
 #include "core/numbers/statistics.h"
@@ -28,7 +29,7 @@ CandidateRunner::CandidateRunner(Store& store, WorkerProcess& worker, const Budg
                 options_.account != nullptr ? *options_.account : own_account_),
       reference_(store, options_.run, requests_),
       ahead_(store, options_.device, options_.compilers, stop),
-      watchdog_(options_.rotate_bytes, options_.watchdog),
+      watchdog_(options_.rotate_bytes, options_.watchdog, options_.keeps_operands),
       log_(store, options_.device),
       counters_(store, options_.device, options_.message) {
   if (options_.message && memory_is_limited())
@@ -135,7 +136,14 @@ bool CandidateRunner::finish_ahead(const Variant& variant, const Problem& proble
   return false;
 }
 
-void CandidateRunner::compile_ahead(std::vector<Variant> variants, const Problem& problem) {
+void CandidateRunner::await_a_compiler() {
+  const auto scope = account().during(Activity::kAwaitingCompilers);
+  options_.compilers->wait_for_any();
+  ahead_.settle();
+}
+
+void CandidateRunner::compile_ahead(std::vector<Variant> variants, const Problem& problem,
+                                    Wanted wanted) {
   if (requests_.over() || !ahead_.pays()) return;
   const Signature signature = signature_of(problem);
   // Where all are waited for, the longest compilation goes first, so that the others fill the
@@ -143,13 +151,17 @@ void CandidateRunner::compile_ahead(std::vector<Variant> variants, const Problem
   if (options_.shared_processors)
     std::ranges::stable_sort(variants, std::ranges::greater(),
                              [&](const Variant& v) { return compiler_work(v, signature); });
+  std::set<RowId> candidates;
   for (const Variant& variant : variants)
-    if (const RowId candidate = id(variant, signature); !rejected(candidate))
+    if (const RowId candidate = id(variant, signature); !rejected(candidate)) {
+      candidates.insert(candidate);
       ahead_.begin(candidate,
                    {{"operation", "compile"},
                     {"variant", to_string(variant)},
                     {"signature", to_json(signature)}},
                    watchdog_.compilation_s());
+    }
+  if (wanted == Wanted::kNow) options_.compilers->hurry(candidates);
   if (!options_.shared_processors) return;
   for (const Variant& variant : variants) finish_ahead(variant, problem, SamplePurpose::kSearch);
 }
@@ -192,7 +204,14 @@ std::optional<TimeReply> CandidateRunner::time(const Variant& variant, const Pro
         ask(candidate, request,
             watchdog_.timing_s(problem, options.samples + packings, limit_s, requests_.worker()));
     answered = read_reply(outcome, time_reply_from_json);
-    if (answered) account().shift(answered->seconds);
+    if (answered) {
+      account().shift(answered->seconds);
+      ++timed_;
+      around_s_ += outcome.wall_s;
+      for (const Activity other : {Activity::kKernels, Activity::kCompiling, Activity::kOperands,
+                                   Activity::kClocks, Activity::kQuietWaits})
+        around_s_ -= answered->seconds[static_cast<std::size_t>(other)];
+    }
   }
   note_lack_of_memory();
   SampleRecord sample = {.run = options_.run,

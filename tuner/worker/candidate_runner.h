@@ -38,6 +38,7 @@ struct RunnerOptions {
   /// Whether kernels run on the processors that compile, so that nothing may be compiled during a
   /// measurement.
   bool shared_processors = true;
+  bool keeps_operands = false;  ///< As of Watchdog.
   WatchdogLimits watchdog = {};
 };
 
@@ -49,6 +50,9 @@ struct TimeOptions {
   Spilled spilled = Spilled::kMeasure;
   bool prepacked = false;  ///< As in TimeRequest. Such samples are not stored, only failures are.
 };
+
+/// When candidates that are compiled ahead are measured: in the step that begins, or in later ones.
+enum class Wanted : std::uint8_t { kNow, kLater };
 
 /// A candidate that fails is data: it is blocked for this device and driver and is not run again.
 class CandidateRunner {
@@ -73,10 +77,18 @@ class CandidateRunner {
   /// Begins to compile candidates that will be timed on the problem in this order, on processors
   /// that are idle: those of a GPU's host while others are measured. On shared processors, returns
   /// when all are compiled. Does nothing where that does not pay (CompileAhead::pays).
-  void compile_ahead(std::vector<Variant> variants, const Problem& problem);
+  /// Those that are wanted now begin before others that wait for a compiler.
+  void compile_ahead(std::vector<Variant> variants, const Problem& problem, Wanted wanted);
 
   /// Whether what is compiled ahead disturbs no measurement, so that more than a batch may be.
   bool compiles_beside() const { return !options_.shared_processors && ahead_.pays(); }
+  CompileAhead::State compilation(const Variant& variant, const Signature& signature) {
+    return ahead_.state(id(variant, signature));
+  }
+  /// Whether all compilers have their next work.
+  bool compilers_are_full() const { return options_.compilers->is_full(); }
+  /// Waits until a compilation ends, some hundredths of a second at most.
+  void await_a_compiler();
 
   /// Times a candidate. No value: it is rejected, failed, dropped because of spilled registers,
   /// interrupted, out of budget, or estimated beyond options.limit_ns. Compiler statistics are
@@ -103,6 +115,9 @@ class CandidateRunner {
   }
 
   std::size_t measured() const { return log_.measured(); }
+  /// Requests to time a kernel that were answered, and wall time of what surrounded their kernels.
+  std::size_t timed() const { return timed_; }
+  double around_s() const { return around_s_; }
   std::size_t failures() const { return failures_; }
   /// Wall time of failures, including the start of new workers.
   double lost_s() const { return requests_.lost_s(); }
@@ -139,6 +154,8 @@ class CandidateRunner {
   CounterReader counters_;
   std::map<std::string, RowId> ids_;
   std::size_t failures_ = 0;
+  std::size_t timed_ = 0;
+  double around_s_ = 0;
   bool lacked_memory_ = false;
 };
 

@@ -23,7 +23,7 @@ CompileAhead::CompileAhead(Store& store, RowId device, CompilerPool* pool,
 
 CompileAhead::~CompileAhead() {
   try {
-    if (!journal_.empty()) pool_->interrupt_waiting();  // Nobody will measure them.
+    if (!journal_.empty()) pool_->interrupt();  // Nobody will measure them.
     while (!journal_.empty()) finish(journal_.begin()->first);
   } catch (const std::exception&) {
     // The entries stay, as after the death of a tuner: the next run settles them.
@@ -36,16 +36,32 @@ bool CompileAhead::pays() const {
 }
 
 void CompileAhead::begin(RowId candidate, const Json& request, double watchdog_s) {
+  settle();
   if (!known_.insert(candidate).second) return;
   journal_[candidate] = store_.journal_begin(device_, candidate, ::getpid());
   pool_->post({.candidate = candidate, .request = request, .watchdog_s = watchdog_s});
 }
 
+void CompileAhead::settle() {
+  for (auto& [candidate, entry] : journal_)
+    if (entry && pool_->is_finished(candidate)) {
+      store_.journal_end(*entry);
+      entry.reset();
+    }
+}
+
+CompileAhead::State CompileAhead::state(RowId candidate) const {
+  if (!known_.contains(candidate)) return State::kUnknown;
+  return journal_.contains(candidate) && !pool_->is_finished(candidate) ? State::kCompiling
+                                                                        : State::kCompiled;
+}
+
 std::optional<CandidateOutcome> CompileAhead::finish(RowId candidate) {
+  settle();
   const auto journal = journal_.find(candidate);
   if (journal == journal_.end()) return std::nullopt;
   const CompileResult result = pool_->wait(candidate, stop_);
-  store_.journal_end(journal->second);
+  if (journal->second) store_.journal_end(*journal->second);
   journal_.erase(journal);
   CandidateOutcome outcome = outcome_of(result.answer);
   outcome.wall_s = result.wall_s;

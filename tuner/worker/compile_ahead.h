@@ -20,7 +20,7 @@ class CompileAhead {
  public:
   /// pool: null where nothing is compiled ahead.
   CompileAhead(Store& store, RowId device, CompilerPool* pool, const std::atomic<bool>& stop);
-  /// Interrupts nothing: waits for what was begun, or until `stop`.
+  /// Interrupts what was begun.
   ~CompileAhead();
   CompileAhead(const CompileAhead&) = delete;
   CompileAhead& operator=(const CompileAhead&) = delete;
@@ -30,6 +30,12 @@ class CompileAhead {
   bool pays() const;
   /// Begins to compile a candidate, unless this run has compiled it.
   void begin(RowId candidate, const Json& request, double watchdog_s);
+  enum class State : std::uint8_t { kUnknown, kCompiling, kCompiled };
+  /// kCompiled: nobody would wait for it, whether it failed or not.
+  State state(RowId candidate) const;
+  /// Ends the journal entries of compilations that have ended, so that the death of the tuner blames
+  /// no kernel that merely waits for its measurement.
+  void settle();
   /// Waits for a candidate that was begun. No value: it was not begun, or was finished before.
   std::optional<CandidateOutcome> finish(RowId candidate);
   /// Takes the code of a finished candidate for the measuring worker, which may not find it in the
@@ -45,7 +51,8 @@ class CompileAhead {
   RowId device_;
   CompilerPool* pool_;
   const std::atomic<bool>& stop_;
-  std::map<RowId, RowId> journal_;  ///< Of the candidates that are being compiled.
+  /// Of the candidates whose result finish() has not taken; no value: the compilation has ended.
+  std::map<RowId, std::optional<RowId>> journal_;
   std::set<RowId> known_;           ///< Compiled, or being compiled.
   std::map<RowId, double> ahead_ns_;
   std::map<RowId, std::string> code_;

@@ -1,5 +1,6 @@
 #include "tuner/worker/compiler_pool.h"
 
+#include <algorithm>
 #include <chrono>
 #include <utility>
 
@@ -10,6 +11,7 @@
 namespace rooftile {
 namespace {
 
+constexpr std::size_t kMeasuredTogether = 4;    // A batch of a search.
 constexpr std::chrono::milliseconds kPoll(20);  // Interval at which wait() checks `stop`.
 
 }  // namespace
@@ -42,6 +44,27 @@ void CompilerPool::post(CompileJob job) {
   changed_.notify_all();
 }
 
+void CompilerPool::hurry(const std::set<RowId>& candidates) {
+  const std::scoped_lock lock(mutex_);
+  std::stable_partition(waiting_.begin(), waiting_.end(),
+                        [&](const CompileJob& job) { return candidates.contains(job.candidate); });
+}
+
+bool CompilerPool::is_full() const {
+  const std::scoped_lock lock(mutex_);
+  return waiting_.size() >= kMeasuredTogether;
+}
+
+bool CompilerPool::is_finished(RowId candidate) const {
+  const std::scoped_lock lock(mutex_);
+  return results_.at(candidate).has_value();
+}
+
+void CompilerPool::wait_for_any() {
+  std::unique_lock lock(mutex_);
+  changed_.wait_for(lock, kPoll, [before = ended_, this] { return ended_ != before; });
+}
+
 CompileResult CompilerPool::wait(RowId candidate, const std::atomic<bool>& stop) {
   std::unique_lock lock(mutex_);
   while (!changed_.wait_for(lock, kPoll, [&] { return results_.at(candidate).has_value(); }))
@@ -51,11 +74,16 @@ CompileResult CompilerPool::wait(RowId candidate, const std::atomic<bool>& stop)
   return result;
 }
 
-void CompilerPool::interrupt_waiting() {
-  const std::scoped_lock lock(mutex_);
+void CompilerPool::interrupt() {
+  std::unique_lock lock(mutex_);
   for (const CompileJob& job : waiting_)
     results_.at(job.candidate) = CompileResult{.answer = {.fate = WorkerFate::kInterrupted}};
   waiting_.clear();
+  cancelled_ = true;
+  changed_.wait(lock, [this] {
+    return std::ranges::all_of(results_, [](const auto& job) { return job.second.has_value(); });
+  });
+  cancelled_ = false;
 }
 
 CompileResult CompilerPool::compile(WorkerProcess& worker, const CompileJob& job) const {
@@ -83,6 +111,7 @@ void CompilerPool::serve(WorkerProcess& worker, const std::stop_token& ended) {
     CompileResult result = compile(worker, job);
     lock.lock();
     results_.at(job.candidate) = std::move(result);
+    ++ended_;
     changed_.notify_all();
   }
 }

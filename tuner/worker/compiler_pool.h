@@ -8,6 +8,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <thread>
 #include <vector>
 
@@ -42,11 +43,20 @@ class CompilerPool {
   std::size_t size() const { return workers_.size(); }
   /// Compiles a candidate that is not being compiled. Jobs begin in their order.
   void post(CompileJob job);
+  /// Lets these begin before the others that wait.
+  void hurry(const std::set<RowId>& candidates);
+  /// Whether enough jobs wait to keep the workers busy while a batch is measured. More would be in
+  /// the journal for nothing.
+  bool is_full() const;
+  /// Whether wait() would return at once.
+  bool is_finished(RowId candidate) const;
+  /// Waits until another job ends, some hundredths of a second at most.
+  void wait_for_any();
   /// Waits for a posted candidate. When `stop` becomes true, all jobs are interrupted. An answer is
   /// also kInterrupted where the worker cannot open the device, and where the budget ended the job.
   CompileResult wait(RowId candidate, const std::atomic<bool>& stop);
-  /// Interrupts the jobs that have not begun.
-  void interrupt_waiting();
+  /// Interrupts all jobs, and waits until they have ended.
+  void interrupt();
 
  private:
   void serve(WorkerProcess& worker, const std::stop_token& ended);
@@ -54,9 +64,10 @@ class CompilerPool {
 
   const Budget& budget_;
   std::vector<std::unique_ptr<WorkerProcess>> workers_;
-  std::mutex mutex_;
+  mutable std::mutex mutex_;
   std::condition_variable_any changed_;
   std::deque<CompileJob> waiting_;
+  std::size_t ended_ = 0;  ///< Jobs that have.
   std::map<RowId, std::optional<CompileResult>>
       results_;  ///< Of posted jobs; nothing: not finished.
   std::atomic<bool> cancelled_ = false;

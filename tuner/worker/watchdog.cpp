@@ -35,7 +35,9 @@ double Watchdog::preparation_s(const Problem& problem) const {
 }
 
 double Watchdog::usual_preparation_s(const Problem& problem, pid_t worker) const {
-  if (prepared_worker_ == worker && prepared_ == problem) return 0;
+  const bool kept = keeps_operands_ ? std::ranges::find(kept_, problem) != kept_.end()
+                                    : prepared_ == problem;
+  if (prepared_worker_ == worker && kept) return 0;
   return operand_bytes(problem, rotate_bytes_) / kUsualFillBytesPerS;
 }
 
@@ -57,8 +59,9 @@ double Watchdog::counting_s(const Problem& problem, double kernel_ns) const {
 
 void Watchdog::timed(RowId candidate, double compile_s, const Problem& problem, pid_t worker) {
   compile_s_.emplace(candidate, compile_s);
+  if (std::exchange(prepared_worker_, worker) != worker) kept_.clear();
   prepared_ = problem;
-  prepared_worker_ = worker;
+  if (std::ranges::find(kept_, problem) == kept_.end()) kept_.push_back(problem);
 }
 
 }  // namespace rooftile

@@ -31,14 +31,17 @@ class Watchdog {
  public:
   static constexpr double kReferenceS = 30;  ///< Limit for a reading of the reference kernel.
 
-  explicit Watchdog(double rotate_bytes, const WatchdogLimits& limits = {})
-      : rotate_bytes_(rotate_bytes), limits_(limits) {}
+  /// keeps_operands: as of TimedOperands, on a device with memory of its own.
+  explicit Watchdog(double rotate_bytes, const WatchdogLimits& limits = {},
+                    bool keeps_operands = false)
+      : rotate_bytes_(rotate_bytes), limits_(limits), keeps_operands_(keeps_operands) {}
 
   /// Limit for timing a candidate in this worker; limit_s is that of one call.
   double timing_s(const Problem& problem, int samples, double limit_s, pid_t worker) const;
   double certification_s() const;
   double compilation_s() const;  ///< Limit for compiling a kernel, without running it.
-  /// Time that filling the operands of a problem usually takes; 0 where this worker holds them.
+  /// Time that filling the operands of a problem usually takes; 0 where this worker holds them, or
+  /// has kept them unless others needed their room.
   double usual_preparation_s(const Problem& problem, pid_t worker) const;
   /// Limit for reading the counters of a kernel that takes kernel_ns.
   double counting_s(const Problem& problem, double kernel_ns) const;
@@ -52,9 +55,11 @@ class Watchdog {
 
   double rotate_bytes_;
   WatchdogLimits limits_;
+  bool keeps_operands_;
   std::map<RowId, double> compile_s_;
   std::vector<double> certification_s_;
   Problem prepared_;           ///< Problem whose operands the worker holds.
+  std::vector<Problem> kept_;  ///< Those whose operands it has had.
   pid_t prepared_worker_ = 0;  ///< The worker that holds them.
 };
 
