@@ -8,6 +8,7 @@
 
 #include "bench/contests/compilers.h"
 #include "bench/contests/program.h"
+#include "bench/contests/simulated_gpu.h"
 
 namespace rooftile {
 
@@ -31,6 +32,7 @@ namespace roofline_bench { Bench run; }
 namespace search_bench { Bench run; }
 namespace split_bench { Bench run; }
 namespace transfer_bench { Bench run; }
+namespace tuning_bench { Bench run; }
 namespace weights_bench { Bench run; }
 
 namespace {
@@ -60,6 +62,7 @@ constexpr Entry kBenches[] = {
   {"search", "How close to the optimum is each search strategy after so many candidates?", search_bench::run},
   {"split", "How fast are calls that are split over devices and the host, beside each alone?", split_bench::run},
   {"transfer", "What does a call take besides its kernel?", transfer_bench::run},
+  {"tuning", "What does a tuning run find in its time on a simulated GPU?", tuning_bench::run},
   {"weights", "What does a product with weights of each format cost beside float32 ones?", weights_bench::run},
 };
 // clang-format on
@@ -82,6 +85,7 @@ int choose(int argc, char** argv) {
   const std::string_view wanted = argc > 1 ? argv[1] : "";
   const auto* const bench = std::ranges::find(kBenches, wanted, &Entry::name);
   if (bench != std::end(kBenches)) return run(*bench, argc - 1, argv + 1);
+  if (wanted == "worker") return run_simulated_worker();  // As the tuner starts its workers.
   const bool help = wanted == "-h" || wanted == "--help";
   std::FILE* const out = help ? stdout : stderr;
   if (argc > 1 && !help) fmt::print(out, "rooftile-bench: there is no bench '{}'\n", wanted);

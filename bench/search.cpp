@@ -9,7 +9,6 @@
 
 #include "bench/contests/program.h"
 #include "bench/contests/replay.h"
-#include "bench/contests/search_clock.h"
 #include "bench/contests/search_curves.h"
 #include "core/numbers/statistics.h"
 #include "tuner/search/strategy_choice.h"
@@ -64,7 +63,6 @@ struct Settings {
   std::vector<std::string> files, strategies;
   std::size_t seeds = 100, candidates = 64;
   std::string calibration, csv, plot;
-  bool clock = false;
 };
 
 template <typename Work>
@@ -188,21 +186,11 @@ void run(CLI::App& app, int argc, char** argv) {
   app.add_option(
       "--calibration", settings.calibration,
       "Database whose calibrations replace those of the spaces, for the devices that it has");
-  app.add_flag("--clock", settings.clock,
-               "Shares by seconds of stored compile and measuring times, of the strategy auto in "
-               "several orders; --csv writes these");
   app.add_option("--csv", settings.csv, "Write every curve's median and 95 % interval there");
   app.add_option("--plot", settings.plot,
                  "Draw the curves there, as PNG if it ends so, else SVG (needs gnuplot)");
   app.parse(argc, argv);
-  if (settings.clock) {
-    std::vector<Replay> replays;
-    for (const std::string& file : settings.files)
-      replays.push_back(load_replay(file, settings.calibration));
-    compare_by_clock(replays, settings.seeds, settings.csv);
-  } else {
-    Comparison(settings).run();
-  }
+  Comparison(settings).run();
 }
 
 }  // namespace rooftile::search_bench
