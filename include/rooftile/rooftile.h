@@ -400,7 +400,8 @@ typedef struct rooftile_decision {
 
 /// Opens a context, which the caller frees with rooftile_close. *context is NULL on failure;
 /// options may be NULL. No Vulkan device is opened, and no thread for it is started, before a call
-/// needs one.
+/// needs one. Neither this function nor the first call that needs the device belongs into an exit
+/// handler or the destructor of a static object, because what they use may be destroyed by then.
 ///
 /// Errors: INVALID_ARGUMENT (options), DATABASE_ERROR, UNSUPPORTED (no BLAS library on this
 /// machine), OUT_OF_MEMORY. A missing or locked database or a missing driver is no error.
