@@ -49,7 +49,8 @@ class ProblemTuner {
   /// stores the best certified one at once, unless an earlier run has stored a winner. If that run
   /// could not decide between its winner and the default, they are compared now.
   void first_look(double seconds);
-  /// What is measured there beside the default; the default: nothing.
+  /// The kernel that the first look measures beside the default; the default itself where no other
+  /// is known.
   std::size_t first_known();
   void measure_first(std::size_t index);
   void store_first(double end_s);
@@ -86,7 +87,7 @@ class ProblemTuner {
   std::unique_ptr<Search> search_;                   ///< Null before the first look.
   std::unique_ptr<SearchCourse> calls_, prepacked_;  ///< By objective; null before the first batch.
   bool unfit_ = false;                               ///< Its operands are too large.
-  /// Of first_known(). It stays, because it is compiled ahead.
+  /// What first_known() returned first: it is compiled ahead, so that it does not change.
   std::optional<std::size_t> first_known_;
   double searched_s_ = 0;
   double claimed_ = 0, realized_ = 0;  ///< Decreases of log2 of the time, over all batches.

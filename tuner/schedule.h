@@ -26,7 +26,7 @@ struct StepOffer {
   double gain = 0;        ///< Expected decrease of log2 of its time, of a search batch.
   double cost_s = 0;      ///< Expected duration of the search batch.
   double first_s = 0;     ///< That of its first candidate, after which the batch may end.
-  bool waits = false;     ///< Some of its kernels are being compiled beside the device.
+  bool waits = false;     ///< Some of its kernels are still being compiled.
   double finish_s = 0;    ///< Expected duration of kFinish.
   double searched_s = 0;  ///< Time that its search batches took so far.
 };

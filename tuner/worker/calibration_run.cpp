@@ -15,8 +15,7 @@ constexpr double kCalibrationDeadlineS = 120;  // Beyond the time that it is giv
 constexpr double kDeviceShare = kDeviceCalibrationS / kCalibrationS;
 // Least share of the time for the host, however little the device has left.
 constexpr double kLeastHostShare = 0.3;
-// What a compiler may need of the host's memory, and of a GPU's beside the operands of the worker
-// that measures.
+// Memory for each compiler: of the host, and of a GPU, where operands need some, too.
 constexpr double kHostBytesEach = 1.0 * (1 << 30), kDeviceBytesEach = 1.0 * (1 << 30);
 constexpr std::size_t kMostCompilers = 32;
 constexpr double kMatrixDeadlineS = 30;  // One shape: compiling twice, and a few ms.

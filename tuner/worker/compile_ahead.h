@@ -31,10 +31,10 @@ class CompileAhead {
   /// Begins to compile a candidate, unless this run has compiled it.
   void begin(RowId candidate, const Json& request, double watchdog_s);
   enum class State : std::uint8_t { kUnknown, kCompiling, kCompiled };
-  /// kCompiled: nobody would wait for it, whether it failed or not.
+  /// kCompiled: its compilation has ended, perhaps in a failure.
   State state(RowId candidate) const;
-  /// Ends the journal entries of compilations that have ended, so that the death of the tuner blames
-  /// no kernel that merely waits for its measurement.
+  /// Ends the journal entries of compilations that have ended, so that the death of the tuner
+  /// blames no kernel that is compiled and waits for its measurement.
   void settle();
   /// Waits for a candidate that was begun. No value: it was not begun, or was finished before.
   std::optional<CandidateOutcome> finish(RowId candidate);
@@ -51,9 +51,10 @@ class CompileAhead {
   RowId device_;
   CompilerPool* pool_;
   const std::atomic<bool>& stop_;
-  /// Of the candidates whose result finish() has not taken; no value: the compilation has ended.
+  /// An entry for each candidate whose result finish() has not taken. Its row in the journal is
+  /// gone (no value) once the compilation has ended.
   std::map<RowId, std::optional<RowId>> journal_;
-  std::set<RowId> known_;           ///< Compiled, or being compiled.
+  std::set<RowId> known_;  ///< Compiled, or being compiled.
   std::map<RowId, double> ahead_ns_;
   std::map<RowId, std::string> code_;
   std::set<RowId> counted_;  ///< Candidates in the sums.

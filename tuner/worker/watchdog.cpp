@@ -1,6 +1,7 @@
 #include "tuner/worker/watchdog.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "core/numbers/statistics.h"
 #include "tuner/worker/measure.h"
@@ -35,8 +36,8 @@ double Watchdog::preparation_s(const Problem& problem) const {
 }
 
 double Watchdog::usual_preparation_s(const Problem& problem, pid_t worker) const {
-  const bool kept = keeps_operands_ ? std::ranges::find(kept_, problem) != kept_.end()
-                                    : prepared_ == problem;
+  const bool kept =
+      keeps_operands_ ? std::ranges::find(kept_, problem) != kept_.end() : prepared_ == problem;
   if (prepared_worker_ == worker && kept) return 0;
   return operand_bytes(problem, rotate_bytes_) / kUsualFillBytesPerS;
 }
