@@ -112,9 +112,8 @@ std::size_t ProblemTuner::first_known() {
 }
 
 void ProblemTuner::compile_ahead(const TuneStep& step, Wanted wanted) {
-  if (step.stage == TuneStage::kFirstLook && has_search()) {
+  if (step.stage == TuneStage::kFirstLook && has_search())
     search_->compile_ahead({default_candidate(), first_known()}, wanted);
-  }
   if (step.stage == TuneStage::kFinish)
     if (const auto naive = search_->index_of(fallback_variant()))
       search_->compile_ahead({*naive}, wanted);

@@ -1,8 +1,8 @@
 #include "tuner/schedule.h"
 
 #include <algorithm>
-#include <limits>
 #include <numeric>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -78,25 +78,18 @@ bool starves(std::span<const StepOffer> offers, std::size_t problem) {
 
 std::optional<TuneStep> search(std::span<const StepOffer> offers, double left_s, double total_s) {
   const double reserved_s = std::min(unfinished_s(offers), kMostReserved * total_s);
-  std::optional<std::size_t> best;
-  double most = -std::numeric_limits<double>::infinity();
-  bool best_starves = false, best_waits = false;
+  using Rank = std::tuple<bool, bool, double>;  // The least runs.
+  std::optional<std::pair<Rank, std::size_t>> best;
   for (std::size_t i = 0; i < offers.size(); ++i) {
     const StepOffer& offer = offers[i];
     if (offer.stage != TuneStage::kSearch || offer.first_s > left_s - reserved_s) continue;
-    const bool starving = starves(offers, i);
     const double rate = offer.weight * offer.gain / std::max(offer.cost_s, kLeastCostS);
-    if (best && (offer.waits != best_waits  ? offer.waits
-                 : starving != best_starves ? !starving
-                                            : rate <= most))
-      continue;
-    best = i;
-    most = rate;
-    best_starves = starving;
-    best_waits = offer.waits;
+    const Rank rank(offer.waits, !starves(offers, i), -rate);
+    if (!best || rank < best->first) best = {rank, i};
   }
   if (!best) return std::nullopt;
-  return TuneStep{.problem = *best, .stage = TuneStage::kSearch, .seconds = left_s - reserved_s};
+  return TuneStep{
+      .problem = best->second, .stage = TuneStage::kSearch, .seconds = left_s - reserved_s};
 }
 
 /// Rules 2 to 4.
