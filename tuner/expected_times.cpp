@@ -62,15 +62,21 @@ double finals_s(const Search& search, const StepCosts& costs) {
          search.context().runner.preparation_s(search.problem());
 }
 
+double compile_left_s(const Search& search, const StepCosts& costs, const Variant& variant) {
+  const Candidate* candidate = search.find(variant);
+  const bool compiled = (candidate != nullptr && candidate->tried_now) ||
+                        search.context().runner.compilation(variant, search.signature()) ==
+                            CompileAhead::State::kCompiled;
+  return compiled ? 0 : costs.compile_s(work_of(search, variant));
+}
+
 double certificate_s(const Search& search, const StepCosts& costs, const Variant& variant) {
   const ProblemTunerContext& context = search.context();
   const RowId id = context.runner.id(variant, search.signature());
   const bool known =
       context.store.certificate(search.device_row(), id, kGeneratorVersion).has_value();
   if (known) return 0;
-  const Candidate* candidate = search.find(variant);
-  const bool compiled = candidate != nullptr && candidate->tried_now;
-  return costs.certificate_s() + (compiled ? 0 : costs.compile_s(work_of(search, variant)));
+  return costs.certificate_s() + compile_left_s(search, costs, variant);
 }
 
 }  // namespace rooftile

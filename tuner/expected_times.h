@@ -15,7 +15,9 @@ double work_of(const Search& search, const Variant& variant);
 double batch_s(const Search& search, const StepCosts& costs, const std::vector<std::size_t>& batch);
 /// Of the finals, of the certificate of the best candidate, and of the paired comparisons.
 double finals_s(const Search& search, const StepCosts& costs);
-/// Of a kernel's certificate, with its compilation if it was not measured yet; 0: there is a
+/// Of the rest of a kernel's compilation: 0 where it was measured or compiled ahead.
+double compile_left_s(const Search& search, const StepCosts& costs, const Variant& variant);
+/// Of a kernel's certificate, with its compilation if that is not done yet; 0: there is a
 /// verdict.
 double certificate_s(const Search& search, const StepCosts& costs, const Variant& variant);
 

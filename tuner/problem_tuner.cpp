@@ -330,14 +330,17 @@ void ProblemTuner::compare(double start_s, double seconds) {
   if (search_->packing_matters())
     run_finals(*search_, Objective::kPrepacked, wait, share(kPrepackedFinalsShare));
   run_finals(*search_, Objective::kCall, wait, share(kFinalsShare));
-  if (const auto naive = search_->index_of(fallback_variant()); naive && !share(kFinalsShare)())
-    measure_first(*naive);
   // The best kernel's certificate may take more than its share: nothing is worth more.
-  double certificates_end_s = start_s + kCertificatesShare * seconds;
-  if (const auto order = search_->preferred(); !order.empty())
-    certificates_end_s = std::clamp(
-        now_s() + kCertificateMargin * certificate_s(*search_, costs_, order.front()->variant),
-        certificates_end_s, start_s + seconds);
+  const auto order = search_->preferred();
+  const double best_s =
+      order.empty() ? 0
+                    : kCertificateMargin * certificate_s(*search_, costs_, order.front()->variant);
+  if (const auto naive = search_->index_of(fallback_variant());
+      naive && !share(kFinalsShare)() &&
+      now_s() + compile_left_s(*search_, costs_, fallback_variant()) + best_s <= start_s + seconds)
+    measure_first(*naive);
+  const double certificates_end_s =
+      std::clamp(now_s() + best_s, start_s + kCertificatesShare * seconds, start_s + seconds);
   std::vector<WinnerRecord> list = certified_list(certificates_end_s, kRanked);
   const Standing standing = list.empty() ? Standing{} : this->standing(list, share(1), wait);
   if (!list.empty()) store(list, standing);

@@ -9,6 +9,13 @@ namespace rooftile {
 
 class StepCosts {
  public:
+  /// What is expected of a GPU: a certificate took 0.06 s on an NVIDIA H200, 2026-11-27.
+  static StepCosts of_gpu() {
+    StepCosts costs;
+    costs.certificates_s_ = 0.18;
+    return costs;
+  }
+
   /// Wall time of compiling a kernel with this compiler_work() (generator/compiler_work.h).
   double compile_s(double work) const { return work * compile_s_ / compile_work_; }
   void compiled(double work, double seconds);

@@ -71,7 +71,7 @@ struct TuneResult {
   /// That the winner is faster than the default, 0...1, as far as pairs were measured.
   std::optional<double> confidence;
   std::size_t tried = 0;  ///< Candidates that were measured or failed, in all runs.
-  double naive_ns = 0;    ///< 0 when predicted too slow to be worth running.
+  double naive_ns = 0;    ///< 0 when predicted too slow to be worth running, or without time.
   HostComparison host;    ///< The host's BLAS compared with the winner, in the same run.
   double bound_ns = 0;    ///< The problem's roofline.
   std::size_t measured = 0, rejected = 0;  ///< In this run.

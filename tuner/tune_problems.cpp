@@ -12,7 +12,7 @@ void tune_problems(const ProblemTunerContext& context, RowId device_row,
     std::unique_ptr<ProblemTuner> tuner;
     bool begun = false, told = false;
   };
-  StepCosts costs;
+  StepCosts costs = context.runner.compiles_beside() ? StepCosts::of_gpu() : StepCosts();
   std::vector<Tuned> all;
   for (const TuneProblem& problem : problems)
     all.push_back({std::make_unique<ProblemTuner>(context, costs, device_row, problem)});

@@ -100,6 +100,23 @@ TEST_F(TuneProblemsTest, TheBestKernelIsCertifiedAlsoWhereTheFinalsTookTheirTime
   EXPECT_THAT(certified(), SizeIs(Ge(before.size() + 1)));
 }
 
+TEST_F(TuneProblemsTest, TheNaiveKernelIsTimedOnlyWhereTheBestOnesCertificateFits) {
+  std::ofstream(settled_).put('\n');
+  for (const double certificate_s : {6.0, 0.001}) {
+    // Faster ones than that of the first look, which has its certificate.
+    SingleRun run(*this, this->worker(certificate_s * 1e5));
+    StepCosts costs;
+    for (int i = 0; i < 1000; ++i) costs.certified(certificate_s);
+    const std::size_t place = certificate_s < 1 ? 1 : 0;  // A problem that was not tuned.
+    ProblemTuner tuner(run.context, costs, device_, problems_[place]);
+    tuner.take({.stage = TuneStage::kFirstLook, .seconds = 20});
+    tuner.take({.stage = TuneStage::kSearch, .seconds = 20});
+    tuner.take({.stage = TuneStage::kFinish, .seconds = 5});
+    const std::vector<Variant> timed = measured(problems_[place].problem.m);
+    EXPECT_EQ(std::ranges::find(timed, fallback_variant()) != timed.end(), certificate_s < 1);
+  }
+}
+
 TEST_F(TuneProblemsTest, AFasterKernelReplacesTheDefaultWithAStatedConfidence) {
   space_.resize(kSmallSpace);
   const std::vector<TuneResult> results = tune(kPlenty);

@@ -22,6 +22,13 @@ TEST(StepCosts, CertificatesFollowThoseOfTheRun) {
   EXPECT_NEAR(costs.certificate_s(), 6, 0.2);
 }
 
+TEST(StepCosts, ACertificateIsExpectedSoonerOnAGpu) {
+  StepCosts costs = StepCosts::of_gpu();
+  EXPECT_LT(costs.certificate_s(), StepCosts().certificate_s());
+  for (int i = 0; i < 100; ++i) costs.certified(6);
+  EXPECT_NEAR(costs.certificate_s(), 6, 0.2);
+}
+
 TEST(StepCosts, GainsFallWithTheBatchesUntilSomeWereSeen) {
   StepCosts costs;
   for (std::size_t batch = 0; batch < 20; ++batch) {
