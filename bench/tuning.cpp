@@ -22,9 +22,13 @@
 namespace rooftile::tuning_bench {
 namespace {
 
+// The database may be imported as that of another card of the same product.
+constexpr const char* kOwnUuid = "00112233445566778899aabbccddeeff";
+
 struct Setting {
   std::string database, set = "default", keep;
   std::vector<double> budgets = {5, 20};
+  std::vector<std::string> imports;
   unsigned processors = 16;
 };
 
@@ -53,11 +57,14 @@ void run(const Setting& setting) {
     if (file < 0) fail(ErrorCode::kIo, "cannot make a file like {}", pattern.string());
     ::close(file);
     Store store(name.path());
-    const RowId device = store.device_id(times.device());
+    for (const std::string& other : setting.imports) store.import_from(other);
+    DeviceProfile profile = times.device();
+    profile.device_uuid = kOwnUuid;
+    const RowId device = store.device_id(profile);
     store.add_calibration(device, times.figures());
     const std::atomic<bool> stop = false;
     const TuneReport report = tune(
-        store, times.device(),
+        store, profile,
         {.problems = problems, .budget_s = budget_s, .processors = setting.processors}, {}, stop);
     std::size_t tried = 0, least = report.results.size() < problems.size()
                                        ? 0
@@ -76,6 +83,9 @@ void run(const Setting& setting) {
       fmt::print("  {} of {} problems have a kernel: {:.1f} % of the fastest, {:.1f} % at least\n",
                  shares.size(), problems.size(), 100 * geometric_mean(shares),
                  100 * std::ranges::min(shares));
+    if (report.imported.lists > 0)
+      fmt::print("  imported: {} of {} problems usable after {:.1f} s\n", report.imported.usable,
+                 report.imported.lists, report.imported.usable_s);
     fmt::print("  {:.1f} s: {}\n", report.elapsed_s, activities_text(report.seconds));
     std::fflush(stdout);
     if (!setting.keep.empty()) store.export_to(setting.keep, std::vector{device});
@@ -96,6 +106,8 @@ void run(CLI::App& app, int argc, char** argv) {
       ->check(CLI::IsMember(problem_set_names()));
   app.add_option("--budget", setting.budgets, "Seconds of each run (5 20)")
       ->check(CLI::Range(0.001, 1e6));
+  app.add_option("--import", setting.imports, "Databases of other machines to begin with")
+      ->check(CLI::ExistingFile);
   app.add_option("--processors", setting.processors, "Processors of its machine (16)")
       ->check(CLI::Range(1, 256));
   app.add_option("--keep", setting.keep, "Write the last run's database there");

@@ -70,6 +70,8 @@ class Store {
   // limits up to date.
   RowId device_id(const DeviceProfile& profile);  // inserts when new
   std::optional<RowId> find_device(const DeviceProfile& profile) const;
+  /// Whether this machine has tuned or calibrated the device; else its data is other machines'.
+  bool measured_here(RowId device) const;
   std::vector<DeviceRecord> devices() const;  // by id, limits included
 
   // Calibrations. A calibration is a set of figures that were measured together; calibrating again
@@ -224,15 +226,16 @@ class Store {
   /// file. Other writers wait meanwhile, some 20 s for a million samples.
   ImportReport import_from(const std::filesystem::path& file);
 
-  /// The ranked lists of other machines for this device and driver, one machine after another, each
-  /// by bucket and rank. Kernels that any of the machines black-listed for it, and those that this
-  /// version cannot parse, are left out. None of them is dispatched here.
-  std::vector<ImportedKernel> imported_kernels(RowId device) const;
+  /// The ranked lists of other machines for this row's device and driver, one machine after
+  /// another, each by bucket and rank. Kernels that any of the machines black-listed for it, and
+  /// those that this version cannot parse, are left out. None of them is dispatched here. here: a
+  /// row whose black-listed kernels are left out, too.
+  std::vector<ImportedKernel> imported_kernels(RowId device, RowId here = 0) const;
   /// One entry for each problem of which this device row has imported measurements, smallest first.
   std::vector<ImportedTime> imported_times(RowId device) const;
   /// The newest imported portfolio of each class for this device and driver, by signature and
   /// place, with the same kernels left out.
-  std::vector<PortfolioKernel> imported_portfolio(RowId device) const;
+  std::vector<PortfolioKernel> imported_portfolio(RowId device, RowId here = 0) const;
 
   /// Devices whose samples are informative about this one, nearest first and the newest row first
   /// among equals. The list holds the device itself, as kSame, where samples of it were imported.

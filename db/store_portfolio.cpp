@@ -98,16 +98,16 @@ std::vector<PortfolioKernel> Store::measured_portfolio(RowId device,
   });
 }
 
-std::vector<PortfolioKernel> Store::imported_portfolio(RowId device) const {
+std::vector<PortfolioKernel> Store::imported_portfolio(RowId device, RowId here) const {
   return impl_->guarded("reading imported portfolios", [&] {
     Sql sql(*impl_->connection,
             "SELECT c.id, c.hash, c.signature, c.variant, p.place, p.times"
             " FROM imported_portfolio AS p JOIN candidates AS c ON c.id = p.candidate_id"
             " WHERE p.device_id = ?1"
-            " AND NOT EXISTS (SELECT 1 FROM imported_black_list AS b WHERE b.device_id = ?1"
-            "                  AND b.candidate_id = p.candidate_id)"
+            " AND NOT EXISTS (SELECT 1 FROM imported_black_list AS b"
+            "                  WHERE b.device_id IN (?1, ?2) AND b.candidate_id = p.candidate_id)"
             " ORDER BY c.signature, p.place");
-    sql.bind(device);
+    sql.bind_all(device, here);
     return read_kernels(sql);
   });
 }

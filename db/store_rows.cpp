@@ -16,6 +16,15 @@ std::optional<RowId> Store::find_device(const DeviceProfile& profile) const {
                         [&] { return find_device_row(*impl_->connection, profile); });
 }
 
+bool Store::measured_here(RowId device) const {
+  return impl_->guarded("looking for own measurements", [&] {
+    Sql sql(*impl_->connection,
+            "SELECT EXISTS (SELECT 1 FROM runs WHERE device_id = ?1 AND origin_id IS NULL)"
+            " OR EXISTS (SELECT 1 FROM calibrations WHERE device_id = ?1 AND origin_id IS NULL)");
+    return sql.bind(device).step() && sql.integer() != 0;
+  });
+}
+
 std::vector<DeviceRecord> Store::devices() const {
   return impl_->guarded("listing the devices", [&] { return read_devices(*impl_->connection); });
 }

@@ -118,7 +118,7 @@ std::vector<NearDevice> Store::nearest_devices(RowId device) const {
       const bool itself = sql.integer() != 0, uuid = sql.integer() != 0;
       const bool vendor = sql.integer() != 0, product = sql.integer() != 0;
       const bool driver = sql.integer() != 0, kind = sql.integer() != 0;
-      const auto add = [&](Nearness nearness) { near.push_back({id, nearness}); };
+      const auto add = [&](Nearness nearness) { near.push_back({id, nearness, driver}); };
       if (itself)
         add(Nearness::kSame);
       else if (uuid && vendor && product)

@@ -124,7 +124,7 @@ std::vector<RankedKernel> Store::winners(RowId device) const {
   });
 }
 
-std::vector<ImportedKernel> Store::imported_kernels(RowId device) const {
+std::vector<ImportedKernel> Store::imported_kernels(RowId device, RowId here) const {
   return impl_->guarded("reading imported ranked kernels", [&] {
     std::vector<ImportedKernel> kernels;
     Sql sql(*impl_->connection,
@@ -135,10 +135,10 @@ std::vector<ImportedKernel> Store::imported_kernels(RowId device) const {
             " FROM imported_winners AS w JOIN problems AS p ON p.id = w.problem_id"
             " JOIN candidates AS c ON c.id = w.candidate_id JOIN origins AS o ON o.id = w.origin_id"
             " WHERE w.device_id = ?1"
-            " AND NOT EXISTS (SELECT 1 FROM imported_black_list AS b WHERE b.device_id = ?1"
-            "                  AND b.candidate_id = w.candidate_id)"
+            " AND NOT EXISTS (SELECT 1 FROM imported_black_list AS b"
+            "                  WHERE b.device_id IN (?1, ?2) AND b.candidate_id = w.candidate_id)"
             " ORDER BY o.id, w.bucket, w.rank");
-    sql.bind(device);
+    sql.bind_all(device, here);
     while (sql.next_row()) {
       ImportedKernel imported{.origin = sql.text(), .kernel = {}};
       if (read_tuned_kernel(sql, imported.kernel)) kernels.push_back(std::move(imported));

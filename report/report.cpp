@@ -151,6 +151,16 @@ DispatchModel dispatch_model(const std::vector<TunedKernel>& kernels,
 
 }  // namespace
 
+/// Whether the row holds only other machines' data, and this machine has a device of its product
+/// and driver.
+bool serves_device_here(const Store& store, RowId device) {
+  return !store.measured_here(device) &&
+         std::ranges::any_of(store.nearest_devices(device), [&](const NearDevice& near) {
+           return near.nearness <= Nearness::kSameProduct && near.same_driver &&
+                  store.measured_here(near.device);
+         });
+}
+
 DeviceReport device_report(const Store& store, const DeviceRecord& record,
                            const RuntimeView& runtime) {
   DeviceReport report{.row = record.id,
@@ -201,7 +211,12 @@ DeviceReport device_report(const Store& store, const DeviceRecord& record,
                                   .tried = time.tried});
   for (const BlackListRecord& entry : store.black_listed(record.id))
     report.rejected.push_back({kernel_name(store, entry.candidate), entry.reason});
-  if (report.problems.empty()) report.advice = untuned_advice(store, record);
+  report.serves_here = serves_device_here(store, record.id);
+  if (report.problems.empty())
+    report.advice = report.serves_here
+                        ? "it was measured on another machine; `rooftile tune` certifies its "
+                          "kernels for the device here"
+                        : untuned_advice(store, record);
   return report;
 }
 

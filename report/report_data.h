@@ -118,7 +118,8 @@ struct DeviceReport {
   std::vector<StaleReport> stale = {};
   std::vector<ElsewhereReport> elsewhere = {};
   std::vector<RejectedReport> rejected = {};  // black-listed kernels with the newest reason
-  std::string advice = {};  // what to do where there are no problems (untuned_advice); else empty
+  bool serves_here = false;  // other machines' data, for a device of this product and driver here
+  std::string advice = {};   // what to do where there are no problems (untuned_advice); else empty
 };
 
 struct Report {

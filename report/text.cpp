@@ -5,6 +5,7 @@
 #include <cmath>
 #include <iterator>
 
+#include "core/count_text.h"
 #include "core/text_table.h"
 #include "report/report.h"
 
@@ -190,9 +191,22 @@ std::string report_text(const Report& report, CalibrationDetail detail, std::siz
   const auto to = std::back_inserter(out);
   fmt::format_to(to, "{}\n", report.database);
   if (report.devices.empty()) fmt::format_to(to, "no device yet: run `rooftile tune`\n");
-  for (const DeviceReport& device : report.devices) {
+  // What other machines measured comes last.
+  std::vector<const DeviceReport*> devices;
+  for (const DeviceReport& device : report.devices) devices.push_back(&device);
+  std::ranges::stable_sort(devices, {},
+                           [](const auto* device) { return device->problems.empty(); });
+  for (const DeviceReport* one : devices) {
+    const DeviceReport& device = *one;
     fmt::format_to(to, "\n{} ({}, {})\n", device.profile.name, name(device.profile.kind),
                    device.profile.driver_info);
+    if (device.serves_here) {
+      fmt::format_to(to,
+                     "  {} measured on another machine: `rooftile tune` certifies its kernels for "
+                     "the device here\n",
+                     count_text(device.elsewhere.size(), "problem"));
+      continue;
+    }
     write_problems(out, device, terminal);
     write_elsewhere(out, device, terminal);
     for (const StaleReport& s : device.stale)

@@ -89,7 +89,7 @@ class TuneRun {
   }
   bool over() const { return stop_.load() || budget_.left_s() <= reserved_s_; }
   void show(TuneProgress now) const;
-  void use_imported(CandidateRunner& runner);
+  void use_imported(CandidateRunner& runner, const std::function<bool()>& is_over);
   Calibration calibrated();
   ProblemTunerContext context(CandidateRunner& runner, const Calibration& calibration,
                               const std::vector<Variant>& space);
@@ -138,19 +138,40 @@ RunnerOptions TuneRun::runner_options(const DeviceRates& rates) {
           .keeps_operands = !device_.unified_memory};
 }
 
-/// Makes what was imported from other machines usable here, if there is any.
-void TuneRun::use_imported(CandidateRunner& runner) {
-  const ImportedWork work = imported_work(store_, device_, device_row_);
+/// Makes what was imported from other machines usable here, if there is any: before the search the
+/// lists of the run's problems and the portfolios of their classes, after it the rest. Where there
+/// is no search, all.
+void TuneRun::use_imported(CandidateRunner& runner, const std::function<bool()>& is_over) {
+  ImportedWork work = imported_work(store_, device_, device_row_);
+  // What this machine found itself with another version of the driver comes first.
+  for (const StaleList& own : stale_lists(store_, device_, device_row_))
+    std::erase_if(work.lists,
+                  [&](const ImportedList& list) { return list.problem == own.problem; });
+  if (!options_.refresh_only) {
+    const bool searched = !report_.results.empty();
+    std::erase_if(work.lists, [&](const ImportedList& list) {
+      const bool own =
+          std::ranges::find(problems_, list.problem, &TuneProblem::problem) != problems_.end();
+      return own == searched;
+    });
+    std::erase_if(work.portfolios, [&](const ImportedPortfolio& portfolio) {
+      const bool own = std::ranges::any_of(problems_, [&](const TuneProblem& one) {
+        return signature_of(one.problem) == signature_of(portfolio.like);
+      });
+      return own == searched;
+    });
+  }
   if (work.empty()) return;
-  report_.imported =
+  const ImportedReport done =
       certify_imported(store_, runner, device_row_, work,
-                       {.over = [&] { return refreshing_is_over(); },
+                       {.over = is_over,
                         .progress =
                             [&](const Problem& problem) {
                               show({.phase = TunePhase::kImporting, .problem = to_string(problem)});
                             },
                         .message = callbacks_.message});
-  if (callbacks_.imported) callbacks_.imported(report_.imported);
+  if (report_.imported.elapsed_s == 0) report_.imported = done;
+  if (callbacks_.imported) callbacks_.imported(done);
 }
 
 /// What is known of the device, or else measured now, outside of the budget. A device that was
@@ -159,10 +180,13 @@ Calibration TuneRun::calibrated() {
   const std::optional<Calibration> known =
       options_.recalibrate ? std::nullopt : known_calibration(store_, device_);
   if (known) return *known;
-  const Calibration theirs = calibration_from_figures(store_.latest_calibration(device_row_));
+  Calibration theirs;
+  for (const RowId row : certifiable_rows(store_, device_row_))
+    if (!is_calibrated(theirs.device))
+      theirs = calibration_from_figures(store_.latest_calibration(row));
   if (is_calibrated(theirs.device)) {
     CandidateRunner runner(store_, worker_, budget_, stop_, runner_options(theirs.device));
-    use_imported(runner);
+    use_imported(runner, [&] { return refreshing_is_over(); });
     report_.failed = runner.failures();
     report_.lost_s = runner.lost_s();
   }
@@ -282,10 +306,12 @@ TuneReport TuneRun::run() {
   reserved_s_ = portfolio_s;
   const ProblemTunerContext context = this->context(runner, calibration, space);
   refresh_stale(context);
-  if (!stop_.load() && report_.imported.elapsed_s == 0) use_imported(runner);
+  if (!stop_.load() && report_.imported.elapsed_s == 0)
+    use_imported(runner, [&] { return refreshing_is_over(); });
   tune_problems(context, thermal_before);
   reserved_s_ = 0;
   if (!stop_.load()) tune_for_untuned(context, portfolio_s);
+  if (!options_.refresh_only && !over()) use_imported(runner, [&] { return over(); });
   finish(runner);
   return std::move(report_);
 }

@@ -21,7 +21,7 @@ namespace rooftile {
 
 struct TuneReport {
   RefreshReport refresh;
-  ImportedReport imported;
+  ImportedReport imported;  ///< What was certified first.
   std::vector<TuneResult> results;
   /// Regret of choosing a kernel for untuned problems, over the problems that were compared, each
   /// left out in turn (runtime/model/portfolio.h). With no problems, there were too few to estimate

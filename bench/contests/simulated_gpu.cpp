@@ -122,7 +122,10 @@ class SimulatedGpu : public WorkerOperations {
   }
   TimeReply time_reference(const TimeRequest& request) override { return time(request); }
 
-  Certificate certify(const Variant&, const Signature&) override {
+  Certificate certify(const Variant& variant, const Signature& signature,
+                      const std::string& code) override {
+    if (built_.insert(to_string(variant) + to_string(signature)).second)
+      sleep_s(code.empty() ? compile_s(variant, signature) : costs_.from_code_s);
     sleep_s(costs_.certificate_s);
     return {.passed = true, .cases = 1, .worst_ratio = 0.5};
   }
@@ -157,8 +160,11 @@ SimulatedTimes::SimulatedTimes(const std::filesystem::path& database) {
   const Store store(database, OpenMode::kReadOnly);
   const std::vector<DeviceRecord> devices = store.devices();
   if (devices.empty()) fail(ErrorCode::kDatabase, "{} has no device", database.string());
-  const RowId row = devices.front().id;
-  device_ = devices.front().profile;
+  const auto tuned = std::ranges::find_if(
+      devices, [&](const DeviceRecord& device) { return !store.winners(device.id).empty(); });
+  const DeviceRecord& device = tuned != devices.end() ? *tuned : devices.front();
+  const RowId row = device.id;
+  device_ = device.profile;
   figures_ = store.latest_calibration(row);
   rates_ = calibration_from_figures(figures_).device;
   rates_.gpu = gpu_generation(device_);

@@ -31,7 +31,7 @@ struct SimulatedCosts {
 /// cost, corrected by what the nearest measured kernels of that type have over it.
 class SimulatedTimes {
  public:
-  /// The first device of the database.
+  /// The first device of the database that was tuned there.
   explicit SimulatedTimes(const std::filesystem::path& database);
 
   const DeviceProfile& device() const { return device_; }

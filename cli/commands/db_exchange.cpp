@@ -197,7 +197,7 @@ int import_data(const Globals& globals, const ExchangeArguments& arguments) {
   }
   fmt::print(
       "no imported kernel is used before it is certified here: `rooftile tune --refresh` does that "
-      "in seconds where the device and its driver are the same\n");
+      "in seconds where the product and the driver are the same\n");
   return imported;
 }
 
@@ -245,7 +245,7 @@ void add_exchange(CLI::App& db, const Globals& globals, Action& action) {
       ->required();
   importing->add_flag(
       "--certify", arguments.certify,
-      "Then certify and time on this machine the kernels for its devices and drivers, in seconds, "
+      "Then certify and time on this machine the kernels for its products and drivers, in seconds, "
       "so that programs use them; `rooftile tune --refresh` does the same later");
   add_budget(*importing, arguments.budget,
              "Wall time of --certify for a device, calibration included: 60s, 3m (default 5m)")
@@ -254,7 +254,7 @@ void add_exchange(CLI::App& db, const Globals& globals, Action& action) {
               "The problem of T4 results that name none, as those of other tuners");
   importing->footer(
       "Imported kernels are used only after they are certified on this machine. Data of\n"
-      "another device or driver only gives the search its starting points. Importing a\n"
+      "another product or driver only gives the search its starting points. Importing a\n"
       "file again adds only what is new.\n"
       "Examples:\n  rooftile db import tuned.db --certify\n"
       "  rooftile db import kernel_tuner.json --m 512 --n 512 --k 512 --certify");

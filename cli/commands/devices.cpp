@@ -4,6 +4,7 @@
 
 #include "cli/command.h"
 #include "cli/json_output.h"
+#include "cli/shipped.h"
 #include "core/count_text.h"
 #include "core/error.h"
 #include "db/store.h"
@@ -52,7 +53,7 @@ nlohmann::json json_of(const std::vector<Entry>& entries) {
   return list;
 }
 
-nlohmann::json json_of(const DeviceProfile& d, std::size_t tuned) {
+nlohmann::json json_of(const DeviceProfile& d, std::size_t tuned, std::size_t shipped) {
   const DeviceLimits& l = d.limits;
   return {{"name", d.name},
           {"uuid", d.device_uuid},
@@ -65,6 +66,7 @@ nlohmann::json json_of(const DeviceProfile& d, std::size_t tuned) {
           {"memory_bytes", d.device_memory_bytes},
           {"unified_memory", d.unified_memory},
           {"tuned_kernels", tuned},
+          {"shipped_kernels", shipped},
           {"limits",
            {{"subgroup_size", l.subgroup_size},
             {"min_subgroup_size", l.min_subgroup_size},
@@ -113,28 +115,27 @@ std::string features_text(const DeviceLimits& l) {
                      l.float32_atomic_add ? "yes" : "no", matrix_text(l));
 }
 
-/// The driver's name and its own description, which may begin with the name.
-std::string driver_of(const DeviceProfile& d) {
-  if (d.driver_info.starts_with(d.driver_name)) return d.driver_info;
-  return fmt::format("{} {}", d.driver_name, d.driver_info);
-}
-
 int devices(const Globals& globals, bool json) {
   const Enumeration found = enumerate_devices();
   nlohmann::json list = nlohmann::json::array();
   const bool any = globals.wanted_device().empty();
   for (const DeviceProfile& d : any ? found.devices : selected_devices(globals)) {
     const std::size_t tuned = tuned_kernels(globals.database(), d);
+    const std::vector<ShippedDevice> shipped = shipped_devices(shipped_folder(), d);
     if (json) {
-      list.push_back(json_of(d, tuned));
+      std::size_t kernels = 0;
+      for (const ShippedDevice& one : shipped) kernels += one.same_driver ? one.kernels : 0;
+      list.push_back(json_of(d, tuned, kernels));
       continue;
     }
     fmt::print("{}\n  {}, {}, {:.1f} GiB{}, subgroup {}\n  uuid {}\n  {}\n  {}\n", d.name,
-               name(d.kind), driver_of(d), static_cast<double>(d.device_memory_bytes) / (1 << 30),
+               name(d.kind), driver_text(d), static_cast<double>(d.device_memory_bytes) / (1 << 30),
                d.unified_memory ? " unified" : "", d.limits.subgroup_size, d.device_uuid,
                features_text(d.limits),
                tuned > 0 ? "tuned: " + count_text(tuned, "ranked kernel")
-                         : "not tuned: run `rooftile tune`");
+               : shipped.empty()
+                   ? "not tuned: run `rooftile tune`"
+                   : "not tuned: run `rooftile tune`, which begins with " + shipped_text(shipped));
   }
   if (json) {
     const nlohmann::json all = {{"devices", list},

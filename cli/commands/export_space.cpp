@@ -1,5 +1,8 @@
 #include "cli/commands/export_space.h"
 
+#include <algorithm>
+#include <functional>
+
 #include "cli/output_file.h"
 #include "cli/usage.h"
 #include "core/count_text.h"
@@ -9,7 +12,7 @@
 namespace rooftile {
 namespace {
 
-/// The only device of the database that --device selects.
+/// The only device of the database that --device selects; one of this machine before others.
 DeviceRecord chosen_device(const Store& store, const Globals& globals) {
   const std::string wanted = globals.wanted_device();
   std::vector<DeviceRecord> matching;
@@ -17,6 +20,8 @@ DeviceRecord chosen_device(const Store& store, const Globals& globals) {
     if (globals.selects(device.profile) ||
         device.profile.driver_info.find(wanted) != std::string::npos)
       matching.push_back(std::move(device));
+  const auto here = [&](const DeviceRecord& device) { return store.measured_here(device.id); };
+  if (std::ranges::any_of(matching, here)) std::erase_if(matching, std::not_fn(here));
   if (matching.size() == 1) return matching.front();
   if (matching.empty())
     fail(ErrorCode::kUnsupported, "{} knows no device{}; `rooftile db stats` lists them",

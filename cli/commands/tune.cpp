@@ -11,6 +11,7 @@
 #include "cli/json_output.h"
 #include "cli/progress_bar.h"
 #include "cli/refresh.h"
+#include "cli/shipped.h"
 #include "cli/terminal.h"
 #include "cli/tune_json.h"
 #include "cli/tune_text.h"
@@ -22,6 +23,7 @@
 #include "runtime/device/device.h"
 #include "tuner/problems/logged_problems.h"
 #include "tuner/search/strategy_choice.h"
+#include "tuner/stored/imported_lists.h"
 
 namespace rooftile {
 namespace {
@@ -34,7 +36,7 @@ struct TuneArguments {
   std::uint64_t seed = 1;
   std::size_t candidates = 0;
   bool quick = false, thorough = false, recalibrate = false, atomics = false, refresh = false,
-       from_log = false, no_counters = false, json = false;
+       from_log = false, no_counters = false, no_shipped = false, json = false;
 };
 
 /// Throws kInvalidArgument for problems that no call can have.
@@ -115,7 +117,21 @@ TuneReport tune_device(Store& store, const DeviceProfile& device, const TuneOpti
   }
   TuneReport report = tune(store, device, options, callbacks, stop);
   bar.clear();
+  const ImportedWork left = imported_work(store, device, store.device_id(device));
+  if (!quiet && !left.empty())
+    print_lines(fmt::format(
+        "{} and {} of other machines are not certified yet: `rooftile tune --refresh` "
+        "does that\n",
+        count_text(left.lists.size(), "problem"), count_text(left.portfolios.size(), "portfolio")));
   return report;
+}
+
+/// Imports what was measured elsewhere on devices of this product.
+void begin_with_shipped(Store& store, const DeviceProfile& device, bool quiet) {
+  const std::vector<ShippedDevice> imported =
+      import_shipped(store, shipped_devices(shipped_folder(), device));
+  if (!imported.empty() && !quiet)
+    print_lines(fmt::format("beginning with {}\n", shipped_text(imported)));
 }
 
 int tune_all(const Globals& globals, const TuneArguments& arguments) {
@@ -146,6 +162,8 @@ int tune_all(const Globals& globals, const TuneArguments& arguments) {
            store.path().string());
   }
   print_host_advice();
+  if (!arguments.no_shipped)
+    for (const DeviceProfile& device : devices) begin_with_shipped(store, device, arguments.json);
   if (arguments.refresh) return refresh_devices(store, devices, options);
   const std::atomic<bool>& stop = stop_on_signals();
   bool interrupted = false, impossible = false;  // impossible: no problem can be tuned.
@@ -220,10 +238,13 @@ void add_tune(CLI::App& app, const Globals& globals, Action& action) {
   command->add_flag("--no-counters", arguments.no_counters,
                     "Do not read the driver's hardware counters of the best kernels "
                     "(VK_KHR_performance_query); docs/inspect.md");
+  command->add_flag("--no-shipped", arguments.no_shipped,
+                    "Do not begin with what was measured elsewhere on devices of the same product "
+                    "and comes with Rooftile; `rooftile devices` shows it");
   command->add_flag("--refresh", arguments.refresh,
                     "Only certify and time again the kernels that a new driver or a new version of "
-                    "Rooftile made stale, and imported kernels for this device and driver; every "
-                    "run of `tune` begins with that");
+                    "Rooftile made stale, and imported kernels for this product and driver; other "
+                    "runs begin with the imported ones for their own problems");
   command->add_flag(
       "--recalibrate", arguments.recalibrate,
       "Calibrate again, outside the budget, and show which measurements have drifted");

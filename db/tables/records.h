@@ -278,7 +278,7 @@ bool brought_anything(const ImportReport& report);
 /// How similar another device is, nearest first.
 enum class Nearness : std::uint8_t {
   kSame,         // same device and driver, measured on another machine
-  kSameDevice,   // another version of its driver
+  kSameDevice,   // another driver, or another version of it
   kSameProduct,  // vendor and product
   kSameDriver,   // vendor and driver
   kSameKind,     // discrete, integrated, software, ...
@@ -287,6 +287,7 @@ std::string_view name(Nearness nearness);  // "same product"
 struct NearDevice {
   RowId device = 0;
   Nearness nearness = Nearness::kSameKind;
+  bool same_driver = false;  // of any version
 };
 
 /// A kernel's best time on another device, for a problem of the wanted one's class.

@@ -147,14 +147,17 @@ TunedData load_tuned_data(const std::filesystem::path& database, const std::stri
                     {.mode = OpenMode::kReadOnly, .busy_timeout_ms = kDatabasePatienceMs});
   const Reader reader(store, deterministic);
   TunedData data = {.file = store.path()};
-  const DeviceRecord* known = nullptr;  // Tuned or not.
+  const DeviceRecord* known = nullptr;  // Tuned or not; one of this machine before others.
+  const auto place = [&](const DeviceRecord& device) {
+    return std::pair(!store.measured_here(device.id), rank(device.profile.kind));
+  };
   BestDevice found(reader);
   const std::vector<DeviceRecord> devices = store.devices();
   for (auto it = devices.rbegin(); it != devices.rend(); ++it) {
     const DeviceProfile& profile = it->profile;
     if (!is_wanted(profile, wanted_device)) continue;
     if (only != nullptr && !same_device(*only, profile)) continue;
-    if (known == nullptr || rank(profile.kind) < rank(known->profile.kind)) known = &*it;
+    if (known == nullptr || place(*it) < place(*known)) known = &*it;
     found.offer(*it);
   }
   const DeviceRecord* const best = found.record();

@@ -58,8 +58,9 @@ def value(database, statement):
 class Rooftile:
     """Runs the program with $HOME, $ROOFTILE_DB and the caches in one folder."""
 
-    def __init__(self, folder):
+    def __init__(self, folder, program=PROGRAM):
         self.folder = pathlib.Path(folder)
+        self.program = program
         self.database = self.folder / "rooftile.db"
         inherited = {k: v for k, v in os.environ.items() if not k.startswith(("ROOFTILE_", "XDG_", "COLUMNS", "NO_COLOR"))}
         self.environment = dict(inherited, HOME=str(folder), TERM="xterm", ROOFTILE_DB=str(self.database))
@@ -70,12 +71,12 @@ class Rooftile:
             numpy.save(self.folder / f"{name}.npy", array)
 
     def start(self, *arguments, prefix=(), **options):
-        return subprocess.Popen([*prefix, PROGRAM, *map(str, arguments)], cwd=self.folder, text=True,
+        return subprocess.Popen([*prefix, self.program, *map(str, arguments)], cwd=self.folder, text=True,
                                 env=self.environment, **options)
 
     def run(self, *arguments, code=0, prefix=(), timeout=60, **environment):
         """Runs the program to its end and checks its exit code."""
-        run = subprocess.run([*prefix, PROGRAM, *map(str, arguments)], cwd=self.folder, capture_output=True, text=True,
+        run = subprocess.run([*prefix, self.program, *map(str, arguments)], cwd=self.folder, capture_output=True, text=True,
                              timeout=timeout, env=dict(self.environment, **environment))
         said = f"{run.args}: exit code {run.returncode}\n{run.stdout}{run.stderr}"
         assert run.returncode in (code if isinstance(code, tuple) else (code,)), said
@@ -89,6 +90,37 @@ class Rooftile:
         assert re.sub("^ac_compute_device_uuid's .*\n", "", run.stderr).startswith("rooftile: "), run.stderr
         assert re.search(says, run.stderr), f"{run.stderr!r} does not say {says!r}"
         return run
+
+
+def certify_until(rooftile, line, *arguments):
+    """Starts a command and sends Ctrl-C after the line that begins so. Certifying comes before the calibration, which takes
+    seconds that a test need not wait for."""
+    process = rooftile.start(*arguments, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    said = ""
+    for text in process.stdout:
+        said += text
+        if text.startswith(line):
+            process.send_signal(signal.SIGINT)
+            break
+    said += process.communicate(timeout=60)[0]
+    assert process.returncode == 130, said
+    return said
+
+
+@pytest.fixture(scope="session")
+def exporter(tmp_path_factory):
+    """A tuned database with ranked lists of four problems and a portfolio, and its exported file."""
+    rooftile = Rooftile(tmp_path_factory.mktemp("exporter"))
+    subprocess.run([os.environ["ROOFTILE_WRITE_DATABASE"], rooftile.database, "slow"], check=True)
+    # The fallback kernel is faster for small GEMMs, the default kernel for large ones. The import times both on 256 x 256 x 256,
+    # where these are about their true times on two cores and a busy program hardly changes their ratio.
+    change(rooftile.database, """
+        INSERT INTO portfolio (device_id, candidate_id, place, times)
+        SELECT 1, id, family = 'naive', CASE family WHEN 'naive' THEN '[[32, 32, 32, 1, 2000], [256, 256, 256, 1, 75000000]]'
+                                        ELSE '[[32, 32, 32, 1, 90000], [256, 256, 256, 1, 1500000]]' END
+          FROM candidates WHERE signature = 'f32.nn';""")
+    rooftile.run("db", "export", "tuned.db")
+    return rooftile
 
 
 @pytest.fixture

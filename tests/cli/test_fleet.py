@@ -7,7 +7,7 @@ import subprocess
 
 import pytest
 
-from conftest import Rooftile, change, value
+from conftest import Rooftile, certify_until, change, value
 
 # The exporter has tuned this size with every pair of transposes, and has not tuned 33 x 35 x 37.
 TUNED = [["--m", 64, "--n", 64, "--k", 64, *transposes] for transposes in ([], ["--trans-a"], ["--trans-b"],
@@ -15,40 +15,9 @@ TUNED = [["--m", 64, "--n", 64, "--k", 64, *transposes] for transposes in ([], [
 UNTUNED = [["--m", 33, "--n", 35, "--k", 37], ["--m", 500, "--n", 20, "--k", 96], ["--m", 1, "--n", 300, "--k", 200, "--trans-b"]]
 
 
-@pytest.fixture(scope="module")
-def exporter(tmp_path_factory):
-    """A tuned database with ranked lists and a portfolio, and its exported file."""
-    rooftile = Rooftile(tmp_path_factory.mktemp("exporter"))
-    subprocess.run([os.environ["ROOFTILE_WRITE_DATABASE"], rooftile.database, "slow"], check=True)
-    # The fallback kernel is faster for small GEMMs, the default kernel for large ones. The import times both on 256 x 256 x 256,
-    # where these are about their true times on two cores and a busy program hardly changes their ratio.
-    change(rooftile.database, """
-        INSERT INTO portfolio (device_id, candidate_id, place, times)
-        SELECT 1, id, family = 'naive', CASE family WHEN 'naive' THEN '[[32, 32, 32, 1, 2000], [256, 256, 256, 1, 75000000]]'
-                                        ELSE '[[32, 32, 32, 1, 90000], [256, 256, 256, 1, 1500000]]' END
-          FROM candidates WHERE signature = 'f32.nn';""")
-    rooftile.run("db", "export", "tuned.db")
-    return rooftile
-
-
 def explain(rooftile, arguments):
     answer = json.loads(rooftile.run("explain", *arguments, "--json").stdout)
     return {field: answer[field] for field in ("tier", "kernel", "veto_name", "note")}
-
-
-def certify_until(rooftile, line, *arguments):
-    """Starts a command and sends Ctrl-C after the line that begins so. Certifying comes before the calibration, which takes
-    seconds that a test need not wait for."""
-    process = rooftile.start(*arguments, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
-    said = ""
-    for text in process.stdout:
-        said += text
-        if text.startswith(line):
-            process.send_signal(signal.SIGINT)
-            break
-    said += process.communicate(timeout=60)[0]
-    assert process.returncode == 130, said
-    return said
 
 
 @pytest.fixture(scope="module")
@@ -92,12 +61,12 @@ def test_the_host_answers_until_it_is_certified_and_the_note_says_how(exporter, 
 
 
 def test_another_driver_only_starts_the_search(exporter, rooftile):
-    change_of_driver = exporter.folder / "older.db"
+    change_of_driver = exporter.folder / "other.db"
     exporter.run("db", "export", change_of_driver)
-    change(change_of_driver, "UPDATE devices SET driver_version = driver_version + 1, driver_info = 'Older 1.0'")
+    change(change_of_driver, "UPDATE devices SET driver_id = driver_id + 1, driver_info = 'Other 1.0'")
     run = rooftile.run("db", "import", change_of_driver, "--certify")
-    assert "imported data of 4 problems is for" in run.stderr and "driver Older 1.0" in run.stderr
-    assert "`rooftile tune` starts its search from them" in run.stderr
+    assert "imported data of 4 problems is for" in run.stderr and "Other 1.0" in run.stderr
+    assert "`rooftile tune` only starts its search from them" in run.stderr
     assert "nothing to refresh" in run.stdout
     assert value(rooftile.database, "SELECT count(*) FROM winners") == 0
 

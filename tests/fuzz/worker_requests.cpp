@@ -39,7 +39,8 @@ class MadeUpDevice : public WorkerOperations {
             .estimate_ns = bytes};
   }
   TimeReply time_reference(const TimeRequest& request) override { return time(request); }
-  Certificate certify(const Variant& variant, const Signature& signature) override {
+  Certificate certify(const Variant& variant, const Signature& signature,
+                      const std::string&) override {
     return {.passed = true, .detail = emit(variant, signature), .cases = 1};
   }
   CompileReply compile(const Variant& variant, const Signature& signature) override {

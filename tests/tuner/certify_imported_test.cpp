@@ -1,4 +1,4 @@
-// Imported ranked lists and portfolios of another machine with the same device and driver: this
+// Imported ranked lists and portfolios of another machine with the same product and driver: this
 // machine certifies and times the kernels, and uses them in the other machine's order. A shell
 // script is the fake worker; each test sets the kernels' times.
 #include "tuner/stored/certify_imported.h"
@@ -19,6 +19,7 @@
 #include "tests/tuner/scripted_worker.h"
 #include "tuner/stored/imported_lists.h"
 #include "tuner/worker/candidate_runner.h"
+#include "tuner/worker/compiler_pool.h"
 #include "tuner/worker/worker_protocol.h"
 
 namespace rooftile {
@@ -93,6 +94,11 @@ class CertifyImportedTest : public ::testing::Test {
     WorkerScript script(file);
     script << "while read -r request; do\n"
            << "  echo \"$request\" >>'" << requests_.string() << "'\n  case \"$request\" in\n";
+    for (const Variant& variant : uncompiled_)
+      script << "    *'\"compile\"'*'" << to_string(variant)
+             << "'*) echo '{\"error\":5,\"message\":\"no\"}' ;;\n";
+    script << "    *'\"compile\"'*) echo '"
+           << to_json(CompileReply{.compile_ns = 1, .code = "c"}).dump() << "' ;;\n";
     for (const Variant& variant : refused_)
       script << "    *certify*'" << to_string(variant) << "'*) echo '"
              << to_json(Certificate{.passed = false, .detail = "wrong"}).dump() << "' ;;\n";
@@ -106,11 +112,20 @@ class CertifyImportedTest : public ::testing::Test {
   }
   void takes(const Variant& variant, double ns) { times_[to_string(variant)] = ns; }
   ImportedReport certify(const std::function<bool()>& over = [] { return false; }) {
-    WorkerProcess worker(this->worker(), {{"operation", "open"}});
+    const std::filesystem::path program = this->worker();
+    WorkerProcess worker(program, {{"operation", "open"}});
     const Budget budget(600);
     const std::atomic<bool> stop = false;
+    std::vector<std::unique_ptr<WorkerProcess>> compile_workers;
+    for (int i = 0; i < compilers_; ++i)
+      compile_workers.push_back(
+          std::make_unique<WorkerProcess>(program, Json{{"operation", "open"}}));
+    CompilerPool compilers(std::move(compile_workers), budget);
     CandidateRunner runner(store_, worker, budget, stop,
-                           {.device = device_, .run = store_.begin_run(device_, "1", "{}")});
+                           {.device = device_,
+                            .run = store_.begin_run(device_, "1", "{}"),
+                            .compilers = &compilers,
+                            .shared_processors = compilers_ == 0});
     return certify_imported(
         store_, runner, device_, imported_work(store_, profile_, device_),
         {.over = over, .message = [&](const std::string& text) { messages_.push_back(text); }});
@@ -134,7 +149,8 @@ class CertifyImportedTest : public ::testing::Test {
   Store store_{folder_ / "rooftile.db"};
   DeviceProfile profile_;
   RowId device_ = 0;
-  Order kernels_, refused_;
+  Order kernels_, refused_, uncompiled_;
+  int compilers_ = 0;
   std::map<std::string, double> times_;
   std::vector<std::string> messages_;
   const Problem problem_ = packed_problem(33, 17, 65), other_ = packed_problem(500, 300, 20);
@@ -274,20 +290,100 @@ TEST_F(CertifyImportedTest, TheBestKernelOfEveryListComesFirst) {
   EXPECT_EQ(order(other_), Order{kernels_[0]});
 }
 
-TEST_F(CertifyImportedTest, ImportsOfOtherDriversAndDevicesAreReportedAndNotCertified) {
+TEST_F(CertifyImportedTest, ImportsOfOtherDriversAreReportedAndNotCertified) {
   import_from("theirs", kernels_);
-  profile_.driver_version = 2;
+  profile_.driver_id = 7;
   profile_.driver_info = "driver 2";
   const RowId now = store_.device_id(profile_);
   EXPECT_TRUE(imported_work(store_, profile_, now).empty());
   EXPECT_THAT(other_imported_data(store_, profile_, now),
               ElementsAre(::testing::AllOf(HasSubstr("2 problems"), HasSubstr("driver 1"),
                                            HasSubstr("driver 2"), HasSubstr("rooftile tune"))));
-  profile_.device_uuid = "01";
-  EXPECT_THAT(other_imported_data(store_, profile_, store_.device_id(profile_)),
-              Contains(HasSubstr("another device of the same product")));
   profile_.vendor_id = 9;
   EXPECT_THAT(other_imported_data(store_, profile_, store_.device_id(profile_)), IsEmpty());
+}
+
+TEST_F(CertifyImportedTest, AnotherCardOfTheProductWithAnotherVersionOfTheDriverIsCertified) {
+  import_from("theirs", kernels_);
+  profile_.device_uuid = "01";
+  profile_.driver_version = 2;
+  device_ = store_.device_id(profile_);
+  EXPECT_THAT(other_imported_data(store_, profile_, device_), IsEmpty());
+  const ImportedReport report = certify();
+  EXPECT_EQ(report.usable, 2u);
+  EXPECT_EQ(report.portfolios_usable, 1u);
+  EXPECT_EQ(order(problem_), kernels_);
+  EXPECT_TRUE(work().empty());
+
+  profile_.device_id = 3;  // another product
+  EXPECT_TRUE(imported_work(store_, profile_, store_.device_id(profile_)).empty());
+}
+
+TEST_F(CertifyImportedTest, WhatAnEqualDeviceBlackListedIsNotTakenFromAnotherCard) {
+  import_from("theirs", {kernels_[0], kernels_[1]});
+  profile_.device_uuid = "01";
+  {
+    Store equal(folder_ / "equal.db");
+    const RowId device = equal.device_id(profile_);
+    for (const Problem& problem : {problem_, other_})
+      equal.black_list(device, row(equal, kernels_[0], problem), "hangs");
+    equal.export_to(folder_ / "equal-export.db", std::vector<RowId>{device});
+  }
+  store_.import_from(folder_ / "equal-export.db");
+  device_ = store_.device_id(profile_);
+  certify();
+  EXPECT_EQ(order(problem_), Order{kernels_[1]});
+  EXPECT_THAT(store_.portfolio(device_, kGeneratorVersion), SizeIs(1));
+}
+
+// Those of bench/results/, which come with the program.
+TEST(ShippedDatabases, AreTakenAndTheirKernelsUnderstood) {
+  std::size_t files = 0;
+  for (const auto& entry :
+       std::filesystem::directory_iterator(ROOFTILE_BINARY_DIR "/share/rooftile/devices")) {
+    const ScratchFolder folder;
+    Store store(folder / "rooftile.db");
+    const ImportReport added = store.import_from(entry.path());
+    ASSERT_EQ(added.devices, 1) << entry.path();
+    EXPECT_GT(added.winners, 0) << entry.path();
+    DeviceProfile card = store.devices()[0].profile;
+    card.device_uuid = "another";
+    const RowId row = store.device_id(card);
+    EXPECT_EQ(store.imported_kernels(certifiable_rows(store, row).at(1)).size(),
+              static_cast<std::size_t>(added.winners))
+        << entry.path();
+    EXPECT_FALSE(imported_work(store, card, row).empty()) << entry.path();
+    ++files;
+  }
+  EXPECT_GE(files, 2u);
+}
+
+TEST_F(CertifyImportedTest, KernelsAreCompiledAheadInTheOrderInWhichTheyAreWanted) {
+  import_from("theirs", kernels_);
+  compilers_ = 1;
+  certify();
+  EXPECT_EQ(order(problem_), kernels_);
+  std::vector<std::string> compiled;
+  for (const std::string& line : lines_of_file(requests_))
+    if (line.find("\"compile\"") != std::string::npos) compiled.push_back(line);
+  ASSERT_THAT(compiled, SizeIs(kernels_.size())) << "each kernel once";
+  for (std::size_t i = 0; i < compiled.size(); ++i)
+    EXPECT_THAT(compiled[i], HasSubstr('"' + to_string(kernels_[i]) + '"'));
+  std::size_t with_code = 0;
+  for (const std::string& line : lines_of_file(requests_))
+    with_code += line.find("\"certify\"") != std::string::npos &&
+                 line.find("\"code\":\"63\"") != std::string::npos;
+  EXPECT_EQ(with_code, kernels_.size()) << "the certifying worker gets the compilers' code";
+}
+
+TEST_F(CertifyImportedTest, AKernelThatFailsToCompileAheadIsBlockedAndTheOthersAreUsed) {
+  import_from("theirs", kernels_);
+  compilers_ = 1;
+  uncompiled_ = {kernels_[0]};
+  certify();
+  EXPECT_EQ(order(problem_), Order(kernels_.begin() + 1, kernels_.end()));
+  EXPECT_THAT(store_.black_listed(device_), SizeIs(1));
+  EXPECT_TRUE(work().empty());
 }
 
 TEST_F(CertifyImportedTest, FirstKernelsOfAllMachinesAreCertifiedFirst) {

@@ -36,6 +36,8 @@ class ImportedCertifier {
   ImportedReport run(const ImportedWork& work);
 
  private:
+  void plan_compilation(const ImportedWork& work);
+  void compile_ahead();
   bool certified(const Variant& variant, const Signature& signature);
   std::optional<TimeReply> time(const Variant& variant, const Problem& problem,
                                 const TimeOptions& options);
@@ -54,11 +56,41 @@ class ImportedCertifier {
   CandidateRunner& runner_;
   const RowId device_row_;
   const ImportedOptions& options_;
+  /// Kernels in the order in which they are wanted, and how many of them are being compiled.
+  std::vector<std::pair<Variant, Problem>> wanted_;
+  std::size_t begun_ = 0;
   std::vector<double> ratios_;
   ImportedReport report_;
 };
 
+void ImportedCertifier::plan_compilation(const ImportedWork& work) {
+  if (!runner_.compiles_beside()) return;
+  const auto add = [&](const Variant& variant, const Problem& problem) {
+    wanted_.emplace_back(variant, problem);
+  };
+  for (const ImportedList& list : work.lists)
+    if (!list.begun)
+      for (std::size_t i = 0; i < (list.own.empty() ? 1 : list.kernels.size()); ++i)
+        add(list.kernels[i], list.problem);
+  for (const ImportedPortfolio& portfolio : work.portfolios)
+    for (const PortfolioKernel& kernel : portfolio.kernels)
+      add(kernel.candidate.variant, portfolio.like);
+  for (const ImportedList& list : work.lists)
+    if (list.begun || list.own.empty())
+      for (const Variant& variant : list.kernels) add(variant, list.problem);
+}
+
+/// Gives the compilers work that is wanted soon. What waits for one is in the journal, so that it
+/// is no more than keeps them busy.
+void ImportedCertifier::compile_ahead() {
+  while (begun_ < wanted_.size() && !runner_.compilers_are_full()) {
+    const auto& [variant, problem] = wanted_[begun_++];
+    runner_.compile_ahead({variant}, problem, Wanted::kLater);
+  }
+}
+
 bool ImportedCertifier::certified(const Variant& variant, const Signature& signature) {
+  compile_ahead();
   const double start_s = now_s();
   const bool passed = runner_.certified(variant, signature);
   report_.certify_s += now_s() - start_s;
@@ -236,6 +268,7 @@ void ImportedCertifier::store_portfolio(const ImportedPortfolio& portfolio) {
 
 ImportedReport ImportedCertifier::run(const ImportedWork& work) {
   const double start_s = now_s();
+  plan_compilation(work);
   report_ = {.lists = work.lists.size(), .portfolios = work.portfolios.size()};
   const auto begin = [&](const Problem& problem) {
     if (options_.progress) options_.progress(problem);

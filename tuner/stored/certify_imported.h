@@ -1,4 +1,4 @@
-// Makes what other machines with this device and driver found usable here, in seconds: a fleet of
+// Makes what other machines with this product and driver found usable here, in seconds: a fleet of
 // equal machines needs one search.
 #pragma once
 
@@ -44,6 +44,7 @@ struct ImportedOptions {
 ///      twice as fast or slow as that factor has it is left out.
 ///   3. The other kernels of the lists, for operands that the best one does not take. They keep the
 ///      other machine's order, so that equal machines choose the same kernel for the same problem.
+/// On a GPU the kernels are compiled ahead in this order.
 /// What is stored stays when over() turns true; imported_work finds the rest again.
 ImportedReport certify_imported(Store& store, CandidateRunner& runner, RowId device_row,
                                 const ImportedWork& work, const ImportedOptions& options);

@@ -12,9 +12,10 @@
 namespace rooftile {
 namespace {
 
-/// One machine's list for one problem, best first.
+/// One machine's list for one problem and one of its devices, best first.
 struct Ranked {
   std::string origin;
+  RowId device = 0;
   std::vector<TunedKernel> entries;
 };
 struct RankedProblem {
@@ -22,16 +23,20 @@ struct RankedProblem {
   std::vector<Ranked> lists;
 };
 
-std::vector<RankedProblem> ranked_problems(const std::vector<ImportedKernel>& imported) {
+/// Lists of a problem for an earlier row come before those for a later one.
+std::vector<RankedProblem> ranked_problems(const Store& store, RowId here,
+                                           const std::vector<RowId>& rows) {
   std::vector<RankedProblem> problems;
-  for (const ImportedKernel& entry : imported) {
-    const Problem& problem = entry.kernel.problem;
-    auto known = std::ranges::find(problems, problem, &RankedProblem::problem);
-    if (known == problems.end()) known = problems.insert(problems.end(), {problem, {}});
-    if (known->lists.empty() || known->lists.back().origin != entry.origin)
-      known->lists.push_back({entry.origin, {}});
-    known->lists.back().entries.push_back(entry.kernel);
-  }
+  for (const RowId row : rows)
+    for (ImportedKernel& entry : store.imported_kernels(row, here)) {
+      const Problem& problem = entry.kernel.problem;
+      auto known = std::ranges::find(problems, problem, &RankedProblem::problem);
+      if (known == problems.end()) known = problems.insert(problems.end(), {problem, {}});
+      if (known->lists.empty() || known->lists.back().origin != entry.origin ||
+          known->lists.back().device != row)
+        known->lists.push_back({entry.origin, row, {}});
+      known->lists.back().entries.push_back(std::move(entry.kernel));
+    }
   return problems;
 }
 
@@ -50,6 +55,10 @@ std::vector<TunedKernel> merged(const std::vector<Ranked>& lists) {
       if (!known) kernels.push_back(entry);
     }
   return kernels;
+}
+
+std::string driver_of(const DeviceProfile& device) {
+  return device.driver_name + " " + device.driver_info;
 }
 
 class Finder {
@@ -75,6 +84,7 @@ class Finder {
   const KernelStates states_;
   const std::vector<RankedKernel> own_;
   std::vector<Problem> problems_;  // Problems of imported lists.
+  std::set<std::string> classes_;  // With an imported portfolio.
   ImportedWork work_;
 };
 
@@ -140,8 +150,9 @@ void Finder::add_list(const RankedProblem& ranked) {
 }
 
 void Finder::add_portfolio(std::vector<PortfolioKernel> kernels) {
-  const std::string& signature = kernels.front().candidate.signature;
+  const std::string signature = kernels.front().candidate.signature;
   if (!store_.measured_portfolio(device_row_, signature).empty()) return;
+  if (classes_.contains(signature)) return;  // a nearer row has one
   std::vector<Problem> known = problems_;
   for (const RankedKernel& own : own_) known.push_back(own.kernel.problem);
   const auto like = std::ranges::find_if(
@@ -150,26 +161,39 @@ void Finder::add_portfolio(std::vector<PortfolioKernel> kernels) {
   const bool any = std::ranges::any_of(kernels, [&](const PortfolioKernel& kernel) {
     return states_.of(kernel.candidate, signature_of(*like)) != KernelState::kUnusable;
   });
-  if (any) work_.portfolios.push_back({.like = *like, .kernels = std::move(kernels)});
+  if (!any) return;
+  classes_.insert(signature);
+  work_.portfolios.push_back({.like = *like, .kernels = std::move(kernels)});
 }
 
 ImportedWork Finder::find() {
-  for (const RankedProblem& ranked : ranked_problems(store_.imported_kernels(device_row_))) {
+  const std::vector<RowId> rows = certifiable_rows(store_, device_row_);
+  for (const RankedProblem& ranked : ranked_problems(store_, device_row_, rows)) {
     problems_.push_back(ranked.problem);
     add_list(ranked);
   }
   std::ranges::reverse(work_.lists);
-  std::vector<PortfolioKernel> of_class;
-  for (PortfolioKernel& kernel : store_.imported_portfolio(device_row_)) {
-    if (!of_class.empty() && of_class.front().candidate.signature != kernel.candidate.signature)
-      add_portfolio(std::exchange(of_class, {}));
-    of_class.push_back(std::move(kernel));
+  for (const RowId row : rows) {
+    std::vector<PortfolioKernel> of_class;
+    for (PortfolioKernel& kernel : store_.imported_portfolio(row, device_row_)) {
+      if (!of_class.empty() && of_class.front().candidate.signature != kernel.candidate.signature)
+        add_portfolio(std::exchange(of_class, {}));
+      of_class.push_back(std::move(kernel));
+    }
+    if (!of_class.empty()) add_portfolio(std::move(of_class));
   }
-  if (!of_class.empty()) add_portfolio(std::move(of_class));
   return std::move(work_);
 }
 
 }  // namespace
+
+std::vector<RowId> certifiable_rows(const Store& store, RowId device_row) {
+  std::vector<RowId> rows = {device_row};
+  for (const NearDevice& near : store.nearest_devices(device_row))
+    if (near.device != device_row && near.nearness <= Nearness::kSameProduct && near.same_driver)
+      rows.push_back(near.device);
+  return rows;
+}
 
 ImportedWork imported_work(Store& store, const DeviceProfile& device, RowId device_row) {
   return Finder(store, device, device_row).find();
@@ -181,19 +205,16 @@ std::vector<std::string> other_imported_data(Store& store, const DeviceProfile& 
   const std::vector<DeviceRecord> devices = store.devices();
   for (const NearDevice& near : store.nearest_devices(device_row)) {
     if (near.nearness > Nearness::kSameProduct) break;
-    if (near.device == device_row) continue;
+    if (near.same_driver) continue;
     std::set<RowId> problems;
     for (const ImportedKernel& imported : store.imported_kernels(near.device))
       problems.insert(store.problem_id(imported.kernel.problem));
     if (problems.empty()) continue;
     const auto other = std::ranges::find(devices, near.device, &DeviceRecord::id);
     reasons.push_back(fmt::format(
-        "imported data of {} problems is for {} with the driver {}, and {}: its kernels and times "
-        "cannot be used, but `rooftile tune` starts its search from them",
-        problems.size(), other->profile.name, other->profile.driver_info,
-        near.nearness == Nearness::kSameDevice
-            ? fmt::format("this device has the driver {}", device.driver_info)
-            : "this is another device of the same product"));
+        "imported data of {} problems is for {} with the driver {}, and this device has the driver "
+        "{}: `rooftile tune` only starts its search from them",
+        problems.size(), other->profile.name, driver_of(other->profile), driver_of(device)));
   }
   return reasons;
 }

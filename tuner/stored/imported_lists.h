@@ -1,4 +1,4 @@
-// Kernels that other machines with this device and driver found and that this machine has not
+// Kernels that other machines with this product and driver found and that this machine has not
 // certified yet.
 #pragma once
 
@@ -36,6 +36,10 @@ struct ImportedWork {
   bool empty() const { return lists.empty() && portfolios.empty(); }
 };
 
+/// This row, then the others of this product under this driver, of any version of it, nearest
+/// first: what was imported for these is certified here.
+std::vector<RowId> certifiable_rows(const Store& store, RowId device_row);
+
 /// Returns the imported work for a device's row: lists of problems without a certified list here;
 /// lists with a kernel that is neither in the list here nor measured here on the list's problem;
 /// and portfolios of classes that have no portfolio here but a ranked list, imported or own.
@@ -43,8 +47,8 @@ struct ImportedWork {
 /// the head of its bucket's list gives the other machine's order.
 ImportedWork imported_work(Store& store, const DeviceProfile& device, RowId device_row);
 
-/// Explains, in one sentence per row, why imported lists for other rows of this hardware cannot be
-/// certified as they are.
+/// Says, in one sentence per row, that lists imported for this product under another driver only
+/// give a search its starting points.
 std::vector<std::string> other_imported_data(Store& store, const DeviceProfile& device,
                                              RowId device_row);
 

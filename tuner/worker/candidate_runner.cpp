@@ -119,15 +119,21 @@ void CandidateRunner::fail(const CandidateOutcome& outcome, SampleRecord sample,
          outcome.wall_s);
 }
 
+std::optional<CandidateOutcome> CandidateRunner::failure_ahead(RowId candidate) {
+  const auto scope = account().during(Activity::kAwaitingCompilers);
+  std::optional<CandidateOutcome> outcome = ahead_.finish(candidate);
+  if (!outcome || !outcome->failure) return std::nullopt;
+  // On a machine that has become slower the next request compiles it again, with a longer limit.
+  if (outcome->failure == SampleStatus::kTimedOut && slowdown_now() >= kSlow) return std::nullopt;
+  return outcome;
+}
+
 bool CandidateRunner::finish_ahead(const Variant& variant, const Problem& problem,
                                    SamplePurpose purpose) {
   const RowId candidate = id(variant, signature_of(problem));
-  const auto scope = account().during(Activity::kAwaitingCompilers);
-  const std::optional<CandidateOutcome> outcome = ahead_.finish(candidate);
-  if (!outcome || !outcome->failure) return true;
-  // On a machine that has become slower the measurement compiles it again, with a longer limit.
-  if (outcome->failure == SampleStatus::kTimedOut && slowdown_now() >= kSlow) return true;
-  fail(*outcome,
+  const std::optional<CandidateOutcome> failure = failure_ahead(candidate);
+  if (!failure) return true;
+  fail(*failure,
        {.run = options_.run,
         .candidate = candidate,
         .problem = store_.problem_id(problem),
@@ -249,8 +255,14 @@ bool CandidateRunner::certified(const Variant& variant, const Signature& signatu
     return *verdict;
   }
   if (requests_.over()) return false;
-  const Json request = {
-      {"operation", "certify"}, {"variant", to_string(variant)}, {"signature", to_json(signature)}};
+  const auto fails = [&](std::string_view at, const CandidateOutcome& outcome) {
+    reject(candidate, variant, fmt::format("{}{}: {}", at, name(*outcome.failure), outcome.message),
+           outcome.wall_s);
+    return false;
+  };
+  if (const auto failure = failure_ahead(candidate)) return fails("", *failure);
+  if (requests_.over()) return false;
+  const Json request = certify_request(variant, signature, ahead_.take_code(candidate));
   CandidateOutcome outcome;
   {
     const auto scope = account().during(Activity::kCertificates);
@@ -258,12 +270,7 @@ bool CandidateRunner::certified(const Variant& variant, const Signature& signatu
   }
   const auto answered = read_reply(outcome, certificate_from_json);
   note_lack_of_memory();
-  if (outcome.failure) {
-    reject(candidate, variant,
-           fmt::format("certification: {}: {}", name(*outcome.failure), outcome.message),
-           outcome.wall_s);
-    return false;
-  }
+  if (outcome.failure) return fails("certification: ", outcome);
   if (!answered) return false;
   const Certificate& certificate = *answered;
   store_.put_certificate(options_.device, candidate, kGeneratorVersion, certificate.passed,

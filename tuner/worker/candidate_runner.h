@@ -137,7 +137,10 @@ class CandidateRunner {
   double slowdown_now();
   /// Stores the failure of a candidate on a problem, and blocks it.
   void fail(const CandidateOutcome& outcome, SampleRecord sample, const Variant& variant);
-  /// Waits for a candidate that is being compiled ahead. Returns false when it failed.
+  /// Waits for a candidate that is being compiled ahead, if it is. Returns how that failed.
+  std::optional<CandidateOutcome> failure_ahead(RowId candidate);
+  /// The same; a failure is stored as that of the candidate on the problem. Returns whether there
+  /// was none.
   bool finish_ahead(const Variant& variant, const Problem& problem, SamplePurpose purpose);
   void reject(RowId candidate, const Variant& variant, const std::string& reason, double wall_s);
 

@@ -360,7 +360,9 @@ CounterReadings Measurer::count(const CountRequest& request) {
                         cold.size_bytes() > 0 ? &chill : nullptr);
 }
 
-Certificate Measurer::certify(const Variant& variant, const Signature& signature) {
+Certificate Measurer::certify(const Variant& variant, const Signature& signature,
+                              const std::string& code) {
+  if (!code.empty()) device_->add_code(code);
   return with_room(
       [&] { return rooftile::certify(*device_, *build(variant, signature).kernel, signature); });
 }

@@ -100,7 +100,8 @@ class Measurer {
   CompileReply compile(const Variant& variant, const Signature& signature);
   /// Takes a kernel of this device that another thread has compiled; time() then compiles nothing.
   void adopt(std::unique_ptr<Kernel> kernel, const Signature& signature, double compile_ns);
-  Certificate certify(const Variant& variant, const Signature& signature);
+  /// code: CompileReply::code of the kernel; empty: there is none.
+  Certificate certify(const Variant& variant, const Signature& signature, const std::string& code);
   /// Requires a device opened with CounterQueries::kOn. Packing is not counted; neither kernel nor
   /// operands are kept. Additional error: kUnsupported (Device::count).
   CounterReadings count(const CountRequest& request);

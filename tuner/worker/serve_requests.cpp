@@ -50,7 +50,7 @@ class Server {
       return to_json(operations_.time_reference(time_request(request)));
     if (operation == "certify") {
       const Wanted kernel = wanted(request);
-      return to_json(operations_.certify(kernel.variant, kernel.signature));
+      return to_json(operations_.certify(kernel.variant, kernel.signature, code_of(request)));
     }
     if (operation == "compile") {
       const Wanted kernel = wanted(request);

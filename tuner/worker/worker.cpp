@@ -47,8 +47,9 @@ class OnDevice : public WorkerOperations {
   TimeReply time_reference(const TimeRequest& request) override {
     return reference_->time(request);
   }
-  Certificate certify(const Variant& variant, const Signature& signature) override {
-    return measurer_->certify(variant, signature);
+  Certificate certify(const Variant& variant, const Signature& signature,
+                      const std::string& code) override {
+    return measurer_->certify(variant, signature, code);
   }
   CompileReply compile(const Variant& variant, const Signature& signature) override {
     return measurer_->compile(variant, signature);

@@ -28,7 +28,9 @@ class WorkerOperations {
   /// The same with operands of its own, because changing problems would cost more than timing a
   /// reference.
   virtual TimeReply time_reference(const TimeRequest& request) = 0;
-  virtual Certificate certify(const Variant& variant, const Signature& signature) = 0;
+  /// code: CompileReply::code of the kernel; empty: there is none.
+  virtual Certificate certify(const Variant& variant, const Signature& signature,
+                              const std::string& code) = 0;
   virtual CompileReply compile(const Variant& variant, const Signature& signature) = 0;
   virtual std::vector<CompiledExecutable> inspect(const Variant& variant,
                                                   const Signature& signature) = 0;

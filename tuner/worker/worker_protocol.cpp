@@ -219,6 +219,15 @@ CounterReadings counter_readings_from_json(const Json& json) {
   return readings;
 }
 
+Json certify_request(const Variant& variant, const Signature& signature, const std::string& code) {
+  return {{"operation", "certify"},
+          {"variant", to_string(variant)},
+          {"signature", to_json(signature)},
+          {"code", hex(code)}};
+}
+
+std::string code_of(const Json& certify_request) { return bytes_at(certify_request, "code"); }
+
 Json to_json(const Certificate& c) {
   return {{"passed", c.passed},
           {"detail", c.detail},

@@ -29,6 +29,9 @@ Json to_json(const CountRequest& request);
 CountRequest count_request_from_json(const Json& json);
 Json to_json(const CounterReadings& readings);
 CounterReadings counter_readings_from_json(const Json& json);
+/// The request to certify a kernel. code: CompileReply::code; empty: there is none.
+Json certify_request(const Variant& variant, const Signature& signature, const std::string& code);
+std::string code_of(const Json& certify_request);
 Json to_json(const Certificate& certificate);
 Certificate certificate_from_json(const Json& json);
 Json to_json(const std::vector<Figure>& figures);
