@@ -1,6 +1,6 @@
 //: The rest of emulated_matrix.glsl: elements and products.
 float bfloat16_in(uint word, uint i) {
-  return uintBitsToFloat(i % ELEMENTS_PER_WORD == 0 ? word << 16 : word & 0xffff0000u);
+  return uintBitsToFloat(word >> i % 2 * 16 << 16);
 }
 float element_in_a(MatrixA a, uint row, uint step) {
   const bool along_k = a.matrix_layout == CooperativeMatrixLayoutRowMajor;
@@ -15,20 +15,30 @@ float element_in_b(MatrixB b, uint step, uint column) {
                              at / ELEMENTS_PER_WORD), at);
 }
 
-// As published of tensor cores: all addends are truncated one bit below the last of the largest one,
-// and so is their sum, to the bits of float32.
+// As published of tensor cores: all addends are truncated one bit below the last of the largest
+// one, and so is their sum, to the bits of float32. Half of the loop's trips find the largest one
+// and half add, so that drivers compile one copy of the code that multiplies. Two powers of two,
+// whose product may lie beyond float32, take the place of ldexp(), which is much code.
 const int EXTRA_BITS = 1;
+float power_of_two(int e) { return uintBitsToFloat(uint(e + 127) << 23); }
 float truncated_sum(MatrixA a, MatrixB b, float sum, uint row, uint column) {
   float largest = abs(sum), all = sum;
-  [[dont_unroll]] for (uint step = 0; step < MATRIX_K; ++step) {
+  int last = 0, total = 0;  // 2^last is a unit
+  float half_unit = 0, other_half = 0;
+  [[dont_unroll]] for (uint i = 0; i < 2 * MATRIX_K; ++i) {
+    const uint step = i % MATRIX_K;
     const float product = element_in_a(a, row, step) * element_in_b(b, step, column);
-    largest = max(largest, abs(product));
-    all += product;
+    if (i < MATRIX_K) {
+      largest = max(largest, abs(product));
+      all += product;
+    } else {
+      total += int(product * half_unit * other_half);
+    }
+    last = int(floatBitsToUint(largest) >> 23) - 127 - 23 - EXTRA_BITS;
+    half_unit = power_of_two(-last / 2);
+    other_half = power_of_two(-last - -last / 2);
   }
-  const int last = int(floatBitsToUint(largest) >> 23) - 127 - 23 - EXTRA_BITS;  // 2^last is a unit
-  int total = int(ldexp(sum, -last));
-  [[dont_unroll]] for (uint step = 0; step < MATRIX_K; ++step)
-    total += int(ldexp(element_in_a(a, row, step) * element_in_b(b, step, column), -last));
+  total += int(sum * half_unit * other_half);
   const uint size = uint(abs(total)), dropped = uint(max(findMSB(size) - 23, 0));
   const bool finite = (floatBitsToUint(all) & 0x7f800000u) != 0x7f800000u;
   return finite ? ldexp(float(size >> dropped << dropped) * float(sign(total)), last) : all;

@@ -36,6 +36,19 @@ void CertifyFixture::expect_right(const std::vector<Variant>& variants,
     for (Transpose trans_b : transposes)
       for (const std::string& text : types)
         signatures.push_back({parse_types(text), trans_a, trans_b});
+  expect_right_of(variants, signatures, every, first);
+}
+
+void CertifyFixture::expect_right(const std::vector<Variant>& variants,
+                                  const std::vector<std::string>& signatures, std::size_t every) {
+  std::vector<Signature> parsed;
+  for (const std::string& text : signatures) parsed.push_back(parse_signature(text));
+  expect_right_of(variants, parsed, every, 0);
+}
+
+void CertifyFixture::expect_right_of(const std::vector<Variant>& variants,
+                                     const std::vector<Signature>& signatures, std::size_t every,
+                                     std::size_t first) {
   every = std::min(every * one_in(), signatures.size());
   std::size_t tried = 0;
   for (std::size_t v = 0; v < variants.size(); ++v) {

@@ -37,11 +37,19 @@ class CertifyFixture : public ::testing::Test {
   void expect_right(const std::vector<Variant>& variants, const std::vector<std::string>& types,
                     const std::vector<Transpose>& transposes, std::size_t every = 3,
                     std::size_t first = 0);
+  /// The same of these types and transposes, as of "f16.nt".
+  void expect_right(const std::vector<Variant>& variants,
+                    const std::vector<std::string>& signatures, std::size_t every);
   /// 1, or 4 on SwiftShader, which compiles for ten times as long: what does not depend on the
   /// driver is shown by the other one.
   std::size_t one_in() const { return is_swiftshader(device_->profile()) ? 4 : 1; }
 
   std::shared_ptr<Device> device_;
+
+ private:
+  void expect_right_of(const std::vector<Variant>& variants,
+                       const std::vector<Signature>& signatures, std::size_t every,
+                       std::size_t first);
 };
 
 }  // namespace rooftile

@@ -33,9 +33,10 @@ std::string_view template_text(std::string_view file) {
 
 namespace {
 
-const std::vector<Transpose> kBoth = {kNo, kYes};
+// Kernels of short units have fewer copies of the code that multiplies, and compile sooner.
 const MatrixShape kSquare = {8, 8, 16, DataType::kBf16, DataType::kF32},
-                  kTall = {16, 8, 16, DataType::kBf16, DataType::kF32};
+                  kTall = {16, 8, 16, DataType::kBf16, DataType::kF32},
+                  kShort = {8, 8, 8, DataType::kBf16, DataType::kF32};
 
 class CertifyPartsTest : public CertifyFixture {
  protected:
@@ -43,7 +44,7 @@ class CertifyPartsTest : public CertifyFixture {
     CertifyFixture::SetUp();
     // The units of this program's kernels, which need nothing of the driver. Loops are short here.
     auto& limits = const_cast<DeviceProfile&>(device_->profile()).limits;
-    limits.matrix_shapes = {kSquare, kTall};
+    limits.matrix_shapes = {kSquare, kTall, kShort};
     limits.max_loop_trips = 0;
   }
 
@@ -64,20 +65,18 @@ class CertifyPartsTest : public CertifyFixture {
 };
 
 TEST_F(CertifyPartsTest, EveryWayKeepsTheBoundOfFloat32) {
+  // Each kernel with one of the signatures.
   expect_right(
-      {kernel("subgroup_m=16 subgroup_n=16 tile_k=32"), kernel("prefetch=ahead raster=grouped4"),
-       kernel("split_k=3"), kernel("subgroups_k=2"), kernel("edge=exact"),
-       kernel("vector_width_a=1 vector_width_b=2"), kernel("vector_width_a=2 vector_width_b=1")},
-      {"f32", "f32_f16"}, kBoth, 8);
+      {kernel("subgroup_m=16 subgroup_n=16", kShort), kernel("prefetch=ahead raster=grouped4"),
+       kernel("split_k=3 vector_width_a=1 vector_width_b=2"),
+       kernel("subgroups_k=2 vector_width_a=2 vector_width_b=1"), kernel("edge=exact tile_k=32")},
+      {"f32.nn", "f32_f16.nn", "f32.tn", "f32_f16.tt", "f32.nt"}, 5);
 }
 
 TEST_F(CertifyPartsTest, TwoTilesOtherShapesEpiloguesAndGroupsAreRight) {
-  expect_right({kernel("stages=2"), kernel("", kTall)}, {"f32"}, kBoth, 4, 1);
-  for (const char* signature : {"f32.nt.bias_column+gelu_erf+residual", "f32.nn.grouped"}) {
-    const Signature s = parse_signature(signature);
-    const Certificate result = certificate(kernel("prefetch=peeled"), s);
-    EXPECT_TRUE(result.passed) << signature << ": " << result.detail;
-  }
+  expect_right({kernel("stages=2", kShort), kernel("", kTall)}, {"f32.nt", "f32.tn"}, 2);
+  expect_right({kernel("prefetch=peeled", kShort)}, {"f32.nt.bias_column+gelu_erf+residual"}, 1);
+  expect_right({kernel("", kShort)}, {"f32.nn.grouped"}, 1);
 }
 
 TEST_F(CertifyPartsTest, NumbersThatAreNotFiniteOrHaveNoFirstPartAreMultipliedInFloat32) {
@@ -157,9 +156,11 @@ TEST_F(CertifyPartsTest, ErrorsAreAboutThoseOfFloat32) {
     }
 }
 
+// Short units show most of them.
 TEST_F(CertifyPartsTest, MutantsAreRefused) {
   const struct {
     const char *from, *to, *way = "";
+    const MatrixShape& shape = kShort;
   } kMutants[] = {
       {"multiply_parts(1, 1);", ""},
       {"multiply_parts(0, 2);", "multiply_parts(2, 0);"},
@@ -167,14 +168,14 @@ TEST_F(CertifyPartsTest, MutantsAreRefused) {
       {"part < PARTS; ++part) {", "part < PARTS - 1; ++part) {"},
       {"take_part(rest[2 * w], part) >> 16", "take_part(rest[2 * w + 1], part) >> 16"},
       {"rest -= uintBitsToFloat(bits)", "rest = 0.0"},
-      {"count > 0 ? x.x : 0.0", "x.x"},
+      {"count > 0 ? x.x : 0.0", "x.x", "", kSquare},
       {"i * MATRIX_M", "0", "subgroup_m=16"},
       {"if (!are_finite(sum, to_column)) sum =", "if (false) sum ="},
       {"const uint i = offset_a", "const uint i = base_a", "split_k=2"},
-      {"EXTRA_BITS = 1", "EXTRA_BITS = 0"},  // a unit that loses more
+      {"EXTRA_BITS = 1", "EXTRA_BITS = 0", "", kSquare},  // a unit that loses more
   };
-  for (const auto& [from, to, way] : kMutants)
-    EXPECT_FALSE(mutant(kernel(way), {}, from, to).passed) << from;
+  for (const auto& [from, to, way, shape] : kMutants)
+    EXPECT_FALSE(mutant(kernel(way, shape), {}, from, to).passed) << from;
 }
 
 }  // namespace
