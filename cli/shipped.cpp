@@ -6,7 +6,7 @@
 #include <map>
 #include <system_error>
 
-#include "core/count_text.h"
+#include "core/device_text.h"
 #include "core/error.h"
 #include "db/store.h"
 
@@ -24,11 +24,6 @@ void report_left_out(const fs::path& file) {
 }
 
 }  // namespace
-
-std::string driver_text(const DeviceProfile& d) {
-  if (d.driver_info.starts_with(d.driver_name)) return d.driver_info;
-  return fmt::format("{} {}", d.driver_name, d.driver_info);
-}
 
 fs::path shipped_folder() {
   std::error_code unknown;
@@ -55,7 +50,7 @@ std::vector<ShippedDevice> shipped_devices(const fs::path& folder, const DeviceP
         if (kernels == 0) continue;
         shipped.push_back({.file = file,
                            .name = there.name,
-                           .driver = driver_text(there),
+                           .driver = driver_of(there),
                            .same_driver = there.driver_id == device.driver_id,
                            .kernels = kernels});
       }

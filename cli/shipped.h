@@ -21,8 +21,6 @@ struct ShippedDevice {
   std::size_t kernels = 0;   ///< Ranked ones.
 };
 
-/// The driver's name and its own description, which may begin with the name.
-std::string driver_text(const DeviceProfile& device);
 /// Devices of the files of `folder` with this vendor and product, in the order of the files' names.
 /// A file that cannot be read is reported on stderr and left out.
 std::vector<ShippedDevice> shipped_devices(const std::filesystem::path& folder,

@@ -149,17 +149,16 @@ DispatchModel dispatch_model(const std::vector<TunedKernel>& kernels,
   return DispatchModel(calibration, kind, times);
 }
 
-}  // namespace
-
 /// Whether the row holds only other machines' data, and this machine has a device of its product
 /// and driver.
 bool serves_device_here(const Store& store, RowId device) {
   return !store.measured_here(device) &&
          std::ranges::any_of(store.nearest_devices(device), [&](const NearDevice& near) {
-           return near.nearness <= Nearness::kSameProduct && near.same_driver &&
-                  store.measured_here(near.device);
+           return near.is_certifiable() && store.measured_here(near.device);
          });
 }
+
+}  // namespace
 
 DeviceReport device_report(const Store& store, const DeviceRecord& record,
                            const RuntimeView& runtime) {

@@ -191,7 +191,7 @@ std::string report_text(const Report& report, CalibrationDetail detail, std::siz
   const auto to = std::back_inserter(out);
   fmt::format_to(to, "{}\n", report.database);
   if (report.devices.empty()) fmt::format_to(to, "no device yet: run `rooftile tune`\n");
-  // What other machines measured comes last.
+  // Devices of other machines come last.
   std::vector<const DeviceReport*> devices;
   for (const DeviceReport& device : report.devices) devices.push_back(&device);
   std::ranges::stable_sort(devices, {},

@@ -89,7 +89,8 @@ class TuneRun {
   }
   bool over() const { return stop_.load() || budget_.left_s() <= reserved_s_; }
   void show(TuneProgress now) const;
-  void use_imported(CandidateRunner& runner, const std::function<bool()>& is_over);
+  enum class Part : std::uint8_t { kOfTheRun, kOthers };
+  void use_imported(CandidateRunner& runner, Part part);
   Calibration calibrated();
   ProblemTunerContext context(CandidateRunner& runner, const Calibration& calibration,
                               const std::vector<Variant>& space);
@@ -139,37 +140,36 @@ RunnerOptions TuneRun::runner_options(const DeviceRates& rates) {
 }
 
 /// Makes what was imported from other machines usable here, if there is any: before the search the
-/// lists of the run's problems and the portfolios of their classes, after it the rest. Where there
-/// is no search, all.
-void TuneRun::use_imported(CandidateRunner& runner, const std::function<bool()>& is_over) {
+/// lists of the run's problems and the portfolios of their classes, after it the others. Where
+/// there is no search, all.
+void TuneRun::use_imported(CandidateRunner& runner, Part part) {
   ImportedWork work = imported_work(store_, device_, device_row_);
   // What this machine found itself with another version of the driver comes first.
   for (const StaleList& own : stale_lists(store_, device_, device_row_))
     std::erase_if(work.lists,
                   [&](const ImportedList& list) { return list.problem == own.problem; });
   if (!options_.refresh_only) {
-    const bool searched = !report_.results.empty();
+    const auto is_other_part = [&](const auto& belongs) {
+      return std::ranges::any_of(problems_, belongs, &TuneProblem::problem) !=
+             (part == Part::kOfTheRun);
+    };
     std::erase_if(work.lists, [&](const ImportedList& list) {
-      const bool own =
-          std::ranges::find(problems_, list.problem, &TuneProblem::problem) != problems_.end();
-      return own == searched;
+      return is_other_part([&](const Problem& p) { return p == list.problem; });
     });
     std::erase_if(work.portfolios, [&](const ImportedPortfolio& portfolio) {
-      const bool own = std::ranges::any_of(problems_, [&](const TuneProblem& one) {
-        return signature_of(one.problem) == signature_of(portfolio.like);
-      });
-      return own == searched;
+      const Signature wanted = signature_of(portfolio.like);
+      return is_other_part([&](const Problem& p) { return signature_of(p) == wanted; });
     });
   }
   if (work.empty()) return;
-  const ImportedReport done =
-      certify_imported(store_, runner, device_row_, work,
-                       {.over = is_over,
-                        .progress =
-                            [&](const Problem& problem) {
-                              show({.phase = TunePhase::kImporting, .problem = to_string(problem)});
-                            },
-                        .message = callbacks_.message});
+  const ImportedReport done = certify_imported(
+      store_, runner, device_row_, work,
+      {.over = [&] { return part == Part::kOfTheRun ? refreshing_is_over() : over(); },
+       .progress =
+           [&](const Problem& problem) {
+             show({.phase = TunePhase::kImporting, .problem = to_string(problem)});
+           },
+       .message = callbacks_.message});
   if (report_.imported.elapsed_s == 0) report_.imported = done;
   if (callbacks_.imported) callbacks_.imported(done);
 }
@@ -186,7 +186,7 @@ Calibration TuneRun::calibrated() {
       theirs = calibration_from_figures(store_.latest_calibration(row));
   if (is_calibrated(theirs.device)) {
     CandidateRunner runner(store_, worker_, budget_, stop_, runner_options(theirs.device));
-    use_imported(runner, [&] { return refreshing_is_over(); });
+    use_imported(runner, Part::kOfTheRun);
     report_.failed = runner.failures();
     report_.lost_s = runner.lost_s();
   }
@@ -306,12 +306,11 @@ TuneReport TuneRun::run() {
   reserved_s_ = portfolio_s;
   const ProblemTunerContext context = this->context(runner, calibration, space);
   refresh_stale(context);
-  if (!stop_.load() && report_.imported.elapsed_s == 0)
-    use_imported(runner, [&] { return refreshing_is_over(); });
+  if (!stop_.load() && report_.imported.elapsed_s == 0) use_imported(runner, Part::kOfTheRun);
   tune_problems(context, thermal_before);
   reserved_s_ = 0;
   if (!stop_.load()) tune_for_untuned(context, portfolio_s);
-  if (!options_.refresh_only && !over()) use_imported(runner, [&] { return over(); });
+  if (!options_.refresh_only && !over()) use_imported(runner, Part::kOthers);
   finish(runner);
   return std::move(report_);
 }

@@ -11,7 +11,7 @@
 
 namespace rooftile {
 
-/// What a worker's requests took on an NVIDIA H200 (2026-11-27, bench/results/nvidia-h200.db.xz:
+/// Times of a worker's requests on an NVIDIA H200 (2026-11-27, bench/results/nvidia-h200.db.xz:
 /// the account of the run of the set default, 2,002 requests, 116 changes of the problem).
 struct SimulatedCosts {
   double open_s = 0.16;        ///< Start of a worker.

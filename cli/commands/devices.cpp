@@ -6,6 +6,7 @@
 #include "cli/json_output.h"
 #include "cli/shipped.h"
 #include "core/count_text.h"
+#include "core/device_text.h"
 #include "core/error.h"
 #include "db/store.h"
 #include "generator/version.h"
@@ -129,7 +130,7 @@ int devices(const Globals& globals, bool json) {
       continue;
     }
     fmt::print("{}\n  {}, {}, {:.1f} GiB{}, subgroup {}\n  uuid {}\n  {}\n  {}\n", d.name,
-               name(d.kind), driver_text(d), static_cast<double>(d.device_memory_bytes) / (1 << 30),
+               name(d.kind), driver_of(d), static_cast<double>(d.device_memory_bytes) / (1 << 30),
                d.unified_memory ? " unified" : "", d.limits.subgroup_size, d.device_uuid,
                features_text(d.limits),
                tuned > 0 ? "tuned: " + count_text(tuned, "ranked kernel")

@@ -117,8 +117,9 @@ TuneReport tune_device(Store& store, const DeviceProfile& device, const TuneOpti
   }
   TuneReport report = tune(store, device, options, callbacks, stop);
   bar.clear();
+  if (quiet) return report;
   const ImportedWork left = imported_work(store, device, store.device_id(device));
-  if (!quiet && !left.empty())
+  if (!left.empty())
     print_lines(fmt::format(
         "{} and {} of other machines are not certified yet: `rooftile tune --refresh` "
         "does that\n",

@@ -287,7 +287,9 @@ std::string_view name(Nearness nearness);  // "same product"
 struct NearDevice {
   RowId device = 0;
   Nearness nearness = Nearness::kSameKind;
-  bool same_driver = false;  // of any version
+  bool same_driver = false;  // the same driver, of any version
+  /// Whether what other machines found on it can be certified for the device that it is near to.
+  bool is_certifiable() const { return nearness <= Nearness::kSameProduct && same_driver; }
 };
 
 /// A kernel's best time on another device, for a problem of the wanted one's class.

@@ -112,6 +112,16 @@ class BestDevice {
   std::vector<TunedKernel> kernels_;
 };
 
+/// The first of the best kind, one of this machine before others; null: there is none.
+const DeviceRecord* untuned_device(const Store& store,
+                                   const std::vector<const DeviceRecord*>& devices) {
+  const auto place = [&](const DeviceRecord* device) {
+    return std::pair(!store.measured_here(device->id), rank(device->profile.kind));
+  };
+  const auto first = std::ranges::min_element(devices, {}, place);
+  return first == devices.end() ? nullptr : *first;
+}
+
 /// Fills in what the database knows of a tuned device. The calibration is there already.
 void add_kernels(TunedData& data, const Reader& reader, const DeviceRecord& device,
                  std::vector<TunedKernel> kernels) {
@@ -147,22 +157,19 @@ TunedData load_tuned_data(const std::filesystem::path& database, const std::stri
                     {.mode = OpenMode::kReadOnly, .busy_timeout_ms = kDatabasePatienceMs});
   const Reader reader(store, deterministic);
   TunedData data = {.file = store.path()};
-  const DeviceRecord* known = nullptr;  // Tuned or not; one of this machine before others.
-  const auto place = [&](const DeviceRecord& device) {
-    return std::pair(!store.measured_here(device.id), rank(device.profile.kind));
-  };
+  std::vector<const DeviceRecord*> wanted;  // Newest first.
   BestDevice found(reader);
   const std::vector<DeviceRecord> devices = store.devices();
   for (auto it = devices.rbegin(); it != devices.rend(); ++it) {
     const DeviceProfile& profile = it->profile;
     if (!is_wanted(profile, wanted_device)) continue;
     if (only != nullptr && !same_device(*only, profile)) continue;
-    if (known == nullptr || place(*it) < place(*known)) known = &*it;
+    wanted.push_back(&*it);
     found.offer(*it);
   }
   const DeviceRecord* const best = found.record();
   std::vector<TunedKernel> best_kernels = found.take_kernels();
-  if (best != nullptr) known = best;
+  const DeviceRecord* const known = best != nullptr ? best : untuned_device(store, wanted);
   if (known != nullptr) {
     if (::access(store.path().c_str(), W_OK) == 0) data.counted_device = known->profile;
     data.calibration = reader.calibration(*known);

@@ -18,7 +18,7 @@ float element_in_b(MatrixB b, uint step, uint column) {
 // As published of tensor cores: all addends are truncated one bit below the last of the largest
 // one, and so is their sum, to the bits of float32. Half of the loop's trips find the largest one
 // and half add, so that drivers compile one copy of the code that multiplies. Two powers of two,
-// whose product may lie beyond float32, take the place of ldexp(), which is much code.
+// whose product may lie beyond float32, take the place of ldexp(), whose code is long.
 const int EXTRA_BITS = 1;
 float power_of_two(int e) { return uintBitsToFloat(uint(e + 127) << 23); }
 float truncated_sum(MatrixA a, MatrixB b, float sum, uint row, uint column) {

@@ -187,8 +187,8 @@ TEST_F(CertifyMutantsTest, MutantsThatReadAFromSharedMemoryAreRefused) {
        {"what is left of k not put", "if (k0 < k) put_tile_a();", ""}});
 }
 
-// What is under test of kernels that read blocks is what they make of B's words: A and B come from
-// texels, whose loads lavapipe compiles in a third of the time.
+// Kernels that read blocks are tested for what they make of B's words. So they load A and B as
+// texels, which lavapipe compiles in a third of the time.
 const std::string kTexels = " vector_width_a=4 load_path_a=texel load_path_b=texel";
 
 Signature of(const char* types) { return {.types = parse_types(types), .trans_b = kYes}; }

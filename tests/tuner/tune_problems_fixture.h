@@ -164,6 +164,32 @@ while read -r request; do
     const ProblemTunerContext context;
   };
 
+  /// A run on a GPU, beside which compilers work that this script plays.
+  struct GpuRun {
+    GpuRun(TuneProblemsTest& test, const std::filesystem::path& compiler, int compilers,
+           const std::filesystem::path& program)
+        : pool(workers(compiler, compilers), budget),
+          worker(program, {{"operation", "open"}}),
+          runner(test.store_, worker, budget, test.stop_, with_compilers(test.new_run(), pool)) {}
+    static std::vector<std::unique_ptr<WorkerProcess>> workers(const std::filesystem::path& program,
+                                                               int count) {
+      std::vector<std::unique_ptr<WorkerProcess>> all;
+      for (int i = 0; i < count; ++i)
+        all.push_back(std::make_unique<WorkerProcess>(program, Json{{"operation", "open"}}));
+      return all;
+    }
+    static RunnerOptions with_compilers(RunnerOptions options, CompilerPool& pool) {
+      options.compilers = &pool;
+      options.shared_processors = false;
+      return options;
+    }
+    const Budget budget{600};
+    CompilerPool pool;
+    WorkerProcess worker;
+    CandidateRunner runner;
+    const TuneOptions options = {};
+  };
+
   /// Tunes with time for so many requests, and stops after some.
   std::vector<TuneResult> tune(std::size_t time, std::size_t stop_after = kNotStopped,
                                double other_later_ns = kOtherNs) {

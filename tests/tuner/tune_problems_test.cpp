@@ -195,19 +195,9 @@ TEST_F(TuneProblemsTest, BesideAGpuKernelsOfOtherProblemsAreCompiledDuringAMeasu
       "[ $n -ge 300 ] && touch '{1}'\ntouch '{2}'; echo '{3}'\nread -r request\n",
       file("compiled"), file("late"), file("answered"),
       to_json(TimeReply{.hash = "x", .kernel_ns = {kDefaultNs}, .estimate_ns = kDefaultNs}).dump());
-  const Budget budget(600);
-  std::vector<std::unique_ptr<WorkerProcess>> compilers;
-  compilers.push_back(
-      std::make_unique<WorkerProcess>(file("compiler"), Json{{"operation", "open"}}));
-  CompilerPool pool(std::move(compilers), budget);
-  WorkerProcess worker(folder_ / "worker", {{"operation", "open"}});
-  RunnerOptions options = new_run();
-  options.compilers = &pool;
-  options.shared_processors = false;
-  CandidateRunner runner(store_, worker, budget, stop_, options);
-  const TuneOptions none;
+  GpuRun run(*this, folder_ / "compiler", 1, folder_ / "worker");
   const auto answered = [&] { return std::filesystem::exists(folder_ / "answered"); };
-  tune_problems(context(runner, none, answered), device_, problems_,
+  tune_problems(context(run.runner, run.options, answered), device_, problems_,
                 {.left_s = [] { return 60.0; }, .finished = [](const TuneResult&) {}});
   EXPECT_FALSE(std::filesystem::exists(folder_ / "late"));
 }
@@ -221,23 +211,12 @@ TEST_F(TuneProblemsTest, BesideAGpuNoProblemWaitsForAnothersCompiler) {
       "while read -r request; do case \"$request\" in *'{}'*) exec sleep 1000 ;; esac; echo '{}'; "
       "done\n",
       first, R"({"compile_ns":1e6})");
-  const Budget budget(600);
-  std::vector<std::unique_ptr<WorkerProcess>> compilers;
-  for (int i = 0; i < 12; ++i)
-    compilers.push_back(
-        std::make_unique<WorkerProcess>(folder_ / "compiler", Json{{"operation", "open"}}));
-  CompilerPool pool(std::move(compilers), budget);
-  WorkerProcess worker(this->worker(kOtherNs), {{"operation", "open"}});
-  RunnerOptions options = new_run();
-  options.compilers = &pool;
-  options.shared_processors = false;
-  CandidateRunner runner(store_, worker, budget, stop_, options);
-  const TuneOptions none;
+  GpuRun run(*this, folder_ / "compiler", 12, this->worker(kOtherNs));
   const auto over = [&] {
     stop_ = stop_ || requests() >= 10;
     return stop_.load();
   };
-  tune_problems(context(runner, none, over), device_, problems_,
+  tune_problems(context(run.runner, run.options, over), device_, problems_,
                 {.left_s = [] { return 600.0; }, .finished = [](const TuneResult&) {}});
   EXPECT_GE(lines_with(requests_, R"("trans_a":true)"), 9u);
   EXPECT_TRUE(store_.black_listed(device_).empty()) << "no compiler was waited for to its end";
@@ -252,18 +231,7 @@ TEST_F(TuneProblemsTest, BesideAGpuFinalsWaitForNoCompilerOfABatch) {
       "    echo >>'{0}'; [ $(wc -l <'{0}') -le 2 ] || exec sleep 1000 ;;\n  esac\n  echo "
       "'{1}'\ndone\n",
       (folder_ / "compiled").string(), R"({"compile_ns":1e6})");
-  const Budget budget(600);
-  std::vector<std::unique_ptr<WorkerProcess>> compilers;
-  for (int i = 0; i < 8; ++i)
-    compilers.push_back(
-        std::make_unique<WorkerProcess>(folder_ / "compiler", Json{{"operation", "open"}}));
-  CompilerPool pool(std::move(compilers), budget);
-  WorkerProcess worker(this->worker(kOtherNs), {{"operation", "open"}});
-  RunnerOptions options = new_run();
-  options.compilers = &pool;
-  options.shared_processors = false;
-  CandidateRunner runner(store_, worker, budget, stop_, options);
-  const TuneOptions none;
+  GpuRun run(*this, folder_ / "compiler", 8, this->worker(kOtherNs));
   // Time for the finals only, once a batch has been begun, and none if they are not next.
   int looks = 0;
   const auto left_s = [&] {
@@ -271,7 +239,7 @@ TEST_F(TuneProblemsTest, BesideAGpuFinalsWaitForNoCompilerOfABatch) {
     return ++looks < 100 ? 0.5 : 0.0;
   };
   std::vector<TuneResult> results;
-  tune_problems(context(runner, none, [] { return false; }), device_, problems_,
+  tune_problems(context(run.runner, run.options, [] { return false; }), device_, problems_,
                 {.left_s = left_s, .finished = [&](const TuneResult& result) {
                    results.push_back(result);
                    stop_ = true;

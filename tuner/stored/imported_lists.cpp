@@ -6,6 +6,7 @@
 #include <set>
 #include <utility>
 
+#include "core/device_text.h"
 #include "tuner/stored/kernel_state.h"
 #include "tuner/stored/ranked_list.h"
 
@@ -55,10 +56,6 @@ std::vector<TunedKernel> merged(const std::vector<Ranked>& lists) {
       if (!known) kernels.push_back(entry);
     }
   return kernels;
-}
-
-std::string driver_of(const DeviceProfile& device) {
-  return device.driver_name + " " + device.driver_info;
 }
 
 class Finder {
@@ -190,8 +187,7 @@ ImportedWork Finder::find() {
 std::vector<RowId> certifiable_rows(const Store& store, RowId device_row) {
   std::vector<RowId> rows = {device_row};
   for (const NearDevice& near : store.nearest_devices(device_row))
-    if (near.device != device_row && near.nearness <= Nearness::kSameProduct && near.same_driver)
-      rows.push_back(near.device);
+    if (near.device != device_row && near.is_certifiable()) rows.push_back(near.device);
   return rows;
 }
 
