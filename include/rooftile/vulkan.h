@@ -74,7 +74,7 @@ typedef struct rooftile_vulkan_device {
 ///   VkPhysicalDeviceShaderFloat16Int8Features         shaderFloat16, shaderInt8
 ///   VkPhysicalDeviceShaderAtomicFloatFeaturesEXT      shaderBufferFloat32Atomics, ...AtomicAdd
 ///   VkPhysicalDeviceShaderIntegerDotProductFeatures   shaderIntegerDotProduct
-///   VkPhysicalDeviceVulkanMemoryModelFeatures         vulkanMemoryModel
+///   VkPhysicalDeviceVulkanMemoryModelFeatures         vulkanMemoryModel, ...DeviceScope
 ///   VkPhysicalDeviceCooperativeMatrixFeaturesKHR      cooperativeMatrix
 ///   VkPhysicalDeviceCooperativeMatrix2FeaturesNV      cooperativeMatrixWorkgroupScope,
 ///                                                     ...FlexibleDimensions, ...TensorAddressing

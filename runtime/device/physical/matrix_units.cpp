@@ -105,7 +105,9 @@ MatrixUnits read_matrix_units(const vk::raii::PhysicalDevice& physical, vk::Inst
   if (bfloat16) bfloat16_features.pNext = std::exchange(matrices.pNext, &bfloat16_features);
   if (flexible) flexible_features.pNext = std::exchange(matrices.pNext, &flexible_features);
   (*physical).getFeatures2(&features, *physical.getDispatcher());
-  if (matrices.cooperativeMatrix == VK_FALSE || memory_model.vulkanMemoryModel == VK_FALSE)
+  // Where the memory model is enabled, the scope of atomic operations in other kernels is, too.
+  if (matrices.cooperativeMatrix == VK_FALSE || memory_model.vulkanMemoryModel == VK_FALSE ||
+      memory_model.vulkanMemoryModelDeviceScope == VK_FALSE)
     return {};
 
   MatrixUnits units;
@@ -170,7 +172,7 @@ MatrixFeatures::MatrixFeatures(const DeviceLimits& limits)
   bfloat16_features_.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_BFLOAT16_FEATURES_KHR;
   bfloat16_features_.shaderBFloat16Type = VK_TRUE;
   bfloat16_features_.shaderBFloat16CooperativeMatrix = VK_TRUE;
-  memory_model_.vulkanMemoryModel = VK_TRUE;
+  memory_model_.vulkanMemoryModel = memory_model_.vulkanMemoryModelDeviceScope = VK_TRUE;
 }
 
 void MatrixFeatures::append_to(vk::PhysicalDeviceFeatures2& features,
