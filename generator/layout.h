@@ -299,6 +299,10 @@ inline int products_of(const Types& t) { return parts_of(t) * (parts_of(t) + 1) 
 /// 18, if a unit truncates each of 16 products one bit below the last of the largest one, and their
 /// sum. For two operations that is 25, and the bound of the standard precision is k + 3.
 inline constexpr int kLeastDepthOfParts = 24;
+/// How many times longer than predicted a kernel may take where its data asks for it, as far as
+/// submissions provide for it. Sums that are not finite take about 50 times as long with float32
+/// operands in parts (templates/matrix/store.glsl): a submission of 0.25 s, 0.8 s.
+inline int slowness(const Variant& v, const Types& t) { return splits_operands(v, t) ? 16 : 1; }
 /// Bytes of an element in the tiles of a matrix kernel, in all of its parts.
 inline std::int64_t unit_bytes(const Types& t) { return parts_of(t) * bytes_of(unit_type(t)); }
 /// Elements of a part in a 32-bit word of those tiles.

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "core/error.h"
+#include "generator/layout.h"
 #include "runtime/call/packed_operand.h"
 #include "runtime/execute/imported_operand.h"
 #include "runtime/execute/staged_operand.h"

@@ -42,8 +42,9 @@ double round_up(double x) {
 
 double blocks(double size, double block) { return round_up(size / block); }
 
+constexpr auto kScale = static_cast<float>(1 / (2 * kOctaves * kOctaves));
+
 float covariance(float squared_distance) {
-  constexpr auto kScale = static_cast<float>(1 / (2 * kOctaves * kOctaves));
   return static_cast<float>(kSmoothVariance) / (1 + kScale * squared_distance);
 }
 
@@ -232,6 +233,36 @@ Selector::Times Selector::predict_ns(const Problem& p, const LogSizes& logs) con
   for (std::size_t i = 0; i < kernels_; ++i)
     predicted[i] *= static_cast<double>(std::exp(corrections[index(i)]));
   return predicted;
+}
+
+Selector::Coefficients Selector::coefficients() const {
+  Coefficients all = {
+      .per_unit = per_unit_, .variance = static_cast<float>(kSmoothVariance), .scale = kScale};
+  for (std::size_t i = 0; i < kernels_; ++i) {
+    const auto factor = [&](std::size_t term) { return factors_[term][i]; };
+    const double step = 0.5 * shapes_.step_ns[i], panels = factor(kPanels) * ns_per_byte_,
+                 memory = factor(kPanels + 1) * ns_per_byte_;
+    all.kernels.push_back({.tile_m = shapes_.tile_m[i],
+                           .tile_n = shapes_.tile_n[i],
+                           .tile_batch = shapes_.tile_batch[i],
+                           .split_k = shapes_.split_k[i],
+                           .constant = factor(kDispatches) * shapes_.dispatches[i] * dispatch_ns_,
+                           .each = factor(1) * workgroup_ns_,
+                           .step = factor(2) * step * per_unit_,
+                           .wave = factor(3) * step,
+                           .mn = panels * shapes_.c_bytes[i] + memory * bytes_c_,
+                           .mk = panels * shapes_.a_bytes[i] + memory * bytes_a_,
+                           .kn = panels * shapes_.b_bytes[i] + memory * bytes_b_});
+  }
+  for (std::size_t x = 0; x < points_; ++x) {
+    Coefficients::Point point;
+    for (std::size_t axis = 0; axis < point.at.size(); ++axis)
+      point.at[axis] = places_[axis * points_ + x];
+    point.weights.assign(weights_[x].begin(),
+                         weights_[x].begin() + static_cast<std::ptrdiff_t>(kernels_));
+    all.points.push_back(std::move(point));
+  }
+  return all;
 }
 
 Selector::Packing Selector::packing_ns(const Problem& p, const Times& predicted) const {

@@ -54,6 +54,26 @@ class Selector {
   /// `predicted` must be of the same problem.
   Packing packing_ns(const Problem& p, const Times& predicted) const;
 
+  /// The model as numbers, for programs that predict without this class (embed/header/choose.h). A
+  /// kernel's ns are constant + workgroups * (each + k * step) + k * wave * ceil(workgroups *
+  /// per_unit) + batch * (m * n * mn + m * k * mk + k * n * kn), times the exponential of the sum
+  /// over points of weight * variance / (1 + scale * squared distance in log2 of the sizes).
+  struct Coefficients {
+    struct Kernel {
+      double tile_m, tile_n, tile_batch, split_k;
+      double constant, each, step, wave, mn, mk, kn;
+    };
+    struct Point {
+      std::array<float, 4> at;     ///< log2 of m, n, k and batch.
+      std::vector<float> weights;  ///< Of each kernel.
+    };
+    std::vector<Kernel> kernels;
+    std::vector<Point> points;
+    double per_unit;
+    float variance, scale;
+  };
+  Coefficients coefficients() const;
+
  private:
   static constexpr std::size_t kTerms = 6;
   static constexpr std::size_t kDispatches = 0, kPanels = 4;  ///< Indices of terms.
