@@ -53,6 +53,7 @@ void add_tune(CLI::App& app, const Globals& globals, Action& action);
 void add_report(CLI::App& app, const Globals& globals, Action& action);
 void add_explain(CLI::App& app, const Globals& globals, Action& action);
 void add_gemm(CLI::App& app, const Globals& globals, Action& action);
+void add_embed(CLI::App& app, const Globals& globals, Action& action);
 void add_emit(CLI::App& app, const Globals& globals, Action& action);
 void add_inspect(CLI::App& app, const Globals& globals, Action& action);
 void add_db(CLI::App& app, const Globals& globals, Action& action);

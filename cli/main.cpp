@@ -176,6 +176,7 @@ int run(int argc, char** argv) {
   add_quantize(app, action);
   add_gguf(app, action);
   add_run(app, globals, action);
+  add_embed(app, globals, action);
   add_emit(app, globals, action);
   add_inspect(app, globals, action);
   add_db(app, globals, action);

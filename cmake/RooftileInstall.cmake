@@ -19,7 +19,7 @@ function(rooftile_install_libraries libdir prefix package)
     COMPONENT ${prefix}development ${ARGN})
 
   install(DIRECTORY ${PROJECT_SOURCE_DIR}/examples DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/${package}
-    COMPONENT ${prefix}development ${ARGN} USE_SOURCE_PERMISSIONS PATTERN __pycache__ EXCLUDE)
+    COMPONENT ${prefix}development ${ARGN} USE_SOURCE_PERMISSIONS PATTERN __pycache__ EXCLUDE PATTERN gemm_kernels.h EXCLUDE)
 
   install(EXPORT ${prefix}RooftileTargets FILE RooftileTargets.cmake NAMESPACE Rooftile:: DESTINATION ${libdir}/cmake/Rooftile
     COMPONENT ${prefix}development ${ARGN})

@@ -76,15 +76,15 @@ class VulkanProgram {
   /// The barrier that vulkan.h requires between two dependent GEMMs and before the host
   /// reads.
   static void barrier(const vk::raii::CommandBuffer& commands) {
-    using Stage = vk::PipelineStageFlagBits;
+    using Stages = vk::PipelineStageFlagBits;
     using Access = vk::AccessFlagBits;
     const vk::MemoryBarrier barrier(Access::eShaderWrite | Access::eTransferWrite,
                                     Access::eShaderRead | Access::eShaderWrite |
                                         Access::eTransferRead | Access::eTransferWrite |
                                         Access::eHostRead);
-    commands.pipelineBarrier(Stage::eComputeShader | Stage::eTransfer,
-                             Stage::eComputeShader | Stage::eTransfer | Stage::eHost, {}, barrier,
-                             {}, {});
+    commands.pipelineBarrier(Stages::eComputeShader | Stages::eTransfer,
+                             Stages::eComputeShader | Stages::eTransfer | Stages::eHost, {},
+                             barrier, {}, {});
   }
   void run(const vk::raii::CommandBuffer& commands) const {
     queue_.submit(vk::SubmitInfo({}, {}, *commands));
