@@ -17,6 +17,7 @@ namespace budget_bench { Bench run; }
 namespace decoding_bench { Bench run; }
 namespace dispatch_bench { Bench run; }
 namespace dropin_bench { Bench run; }
+namespace embed_bench { Bench run; }
 namespace fleet_bench { Bench run; }
 namespace forecast_bench { Bench run; }
 namespace gemm_bench { Bench run; }
@@ -47,6 +48,7 @@ constexpr Entry kBenches[] = {
   {"decoding", "How much could faster decoding of quantised weights gain in products of one row?", decoding_bench::run},
   {"dispatch", "How much slower than the best tier is the one that is chosen by prediction?", dispatch_bench::run},
   {"dropin", "What does the drop-in BLAS cost over the BLAS underneath?", dropin_bench::run},
+  {"embed", "What does a header of `rooftile embed` cost, and does it choose as the runtime does?", embed_bench::run},
   {"fleet", "How long do merging and asking take for the databases of a thousand machines?", fleet_bench::run},
   {"forecast", "Do the intervals and probabilities that the program states hold for held-out problems?", forecast_bench::run},
   {"gemm", "How fast are kernels, whole calls, BLAS and vendors' libraries in one interleaved run?", gemm_bench::run},

@@ -124,6 +124,11 @@ def test_gemm_times_given_kernels_beside_a_baseline(databases, tmp_path):
     assert {*WHOLE_CALLS, *KERNELS, "kernel_1", "kernel_3", "cublas"} == set(found) and min(found.values()) > 0, found
 
 
+def test_a_header_chooses_as_the_runtime_does(databases):
+    text = run(databases, "embed", "one.db", "--problems", 50)
+    assert re.findall(r"^(f32\.\w\w) .* ns, same kernel 100\.0 %", text, re.MULTILINE) == ["f32.nn", "f32.nt", "f32.tn", "f32.tt"], text
+
+
 def test_gemm_refuses_a_kernel_with_an_unknown_parameter(databases):
     done = start(databases, "gemm", "--db", "one.db", "--m", 3, "--n", 5, "--k", 7, "--kernel", TILES + " tile_q=4")
     assert done.returncode == 1 and "tile_q" in done.stderr and not done.stdout, done
