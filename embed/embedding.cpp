@@ -294,7 +294,8 @@ class Builder {
     const std::size_t index = static_cast<std::size_t>(known - made_.kernels.begin());
     if (known == made_.kernels.end()) {
       const Signature signature = parse_signature(candidate.signature);
-      EmbeddedKernel kernel = {candidate, kernel_facts(candidate.variant, signature)};
+      EmbeddedKernel kernel = {.candidate = candidate,
+                               .facts = kernel_facts(candidate.variant, signature)};
       kernel.facts.of_class = static_cast<int>(class_of(candidate.signature));
       made_.kernels.push_back(std::move(kernel));
     }
@@ -378,9 +379,10 @@ class Builder {
     if (kernel.needs_multiples) made_.features |= ROOFTILE_EMBED_MATRIX_NV2;
   }
 
-  /// Kernels of several classes may be the same module.
+  /// Kernels of several classes may be the same module. Equal texts may read other texels.
   int add_shader(const Shader& shader) {
-    const auto [known, is_new] = shaders_.try_emplace(shader.hash, made_.shaders.size());
+    const auto [known, is_new] =
+        shaders_.try_emplace({shader.hash, shader.interface.bindings}, made_.shaders.size());
     if (!is_new) return static_cast<int>(known->second);
     EmbeddedShader compiled = embedded_shader(shader);
     const auto same = std::ranges::find_if(made_.shaders, [&](const EmbeddedShader& x) {
@@ -415,7 +417,7 @@ class Builder {
   const EmbedFilter& filter_;
   const CertifyPlain& certify_plain_;
   std::set<std::string> wanted_, tuned_classes_;  ///< Texts of classes.
-  std::map<std::string, std::size_t> shaders_;    ///< By hash.
+  std::map<std::pair<std::string, std::vector<BindingKind>>, std::size_t> shaders_;  ///< By hash.
   Embedding made_;
 };
 

@@ -25,7 +25,7 @@ struct Shader {
 /// Identity of a shader: changes with its code, with the optimisation level and with
 /// kGeneratorVersion, but not with comments in the code. kernel distinguishes shaders of equal
 /// code: variant and signature for GEMM kernels, of which each has certificates of its own, and
-/// nothing for the others.
+/// nothing for the others, which may be equal and differ in the texels of their interface.
 std::string shader_hash(std::string_view kernel, std::string_view glsl, Optimization optimization);
 
 /// Bindings: 0 is A or packed A, 1 is B or packed B, 2 is C or, with split-K, the partial sums. The

@@ -13,6 +13,7 @@
 
 #include "core/error.h"
 #include "core/numbers/random.h"
+#include "embed/embedded_shader.h"
 #include "embedded_library.h"
 #include "generator/compile.h"
 #include "generator/layout.h"
@@ -470,6 +471,27 @@ TEST_F(Header, HoldsTheModulesWithoutNames) {
     EXPECT_TRUE(std::equal(code.begin(), code.end(), words)) << i;
     std::free(words);
   }
+}
+
+TEST_F(Header, SharesAModuleOnlyAmongEqualBindings) {
+  // Kernels that pack f32 and f16 from texels have the same code, and other formats of texels.
+  std::map<std::vector<std::uint32_t>, std::set<int>> formats;
+  for (const EmbeddedKernel& k : made_->kernels) {
+    const Variant& v = k.candidate.variant;
+    const Signature s = parse_signature(k.candidate.signature);
+    const auto expect_same = [&](int index, const Shader& shader) {
+      const EmbeddedShader wanted = embedded_shader(shader);
+      const EmbeddedShader& held = made_->shaders[static_cast<std::size_t>(index)];
+      EXPECT_EQ(held.code, wanted.code) << short_name(v);
+      EXPECT_THAT(held.facts.kinds, ElementsAreArray(wanted.facts.kinds)) << short_name(v);
+      EXPECT_EQ(held.facts.push_bytes, wanted.facts.push_bytes) << short_name(v);
+      EXPECT_EQ(held.facts.subgroup_size, wanted.facts.subgroup_size) << short_name(v);
+      formats[wanted.code].insert(wanted.facts.kinds[0]);
+    };
+    if (v.packed_a == Packed::kYes) expect_same(k.facts.pack_a, emit_pack(v, s, Operand::kA));
+    if (v.packed_b == Packed::kYes) expect_same(k.facts.pack_b, emit_pack(v, s, Operand::kB));
+  }
+  EXPECT_TRUE(std::ranges::any_of(formats, [](const auto& x) { return x.second.size() > 1; }));
 }
 
 TEST_F(Header, GivesOtherDevicesThePlainKernel) {
