@@ -188,9 +188,8 @@ Json guide_json() {
        "tile_batch) * slices of k in z"},
       {"push_constants",
        "32-bit words in the listed order; alpha, beta and the clamp are floats; gemm and reduce "
-       "are "
-       "followed by epilogue where the class has one and they store C. Bases, strides and ld count "
-       "elements from the binding, of a kernel with dot words of dot elements"},
+       "are followed by epilogue where the class has one and they store C. Bases, strides and ld "
+       "count elements from the binding, of a kernel with dot words of dot elements"},
       {"subgroup_size", "to be required where it is not 0, with full subgroups"},
       {"arithmetic", "a header of the same kernels has it as C: rte_fits, rte_plan, rte_choose"}};
 }

@@ -121,24 +121,6 @@ class HeaderOnDevice : public ::testing::Test {
     return Product(p);
   }
 
-  static rooftile_embed_problem problem_of(std::size_t of_class, const Problem& p) {
-    return {static_cast<rooftile_embed_class>(of_class),
-            p.m,
-            p.n,
-            p.k,
-            p.batch,
-            p.lda,
-            p.ldb,
-            p.ldc,
-            p.stride_a,
-            p.stride_b,
-            p.stride_c,
-            p.alpha,
-            p.beta,
-            p.epilogue.low,
-            p.epilogue.high};
-  }
-
   /// Uploads the operands, at any offsets.
   static rooftile_embed_operands upload(Product& x, Random& random) {
     const Problem& p = x.problem;
@@ -267,7 +249,7 @@ TEST_F(HeaderOnDevice, ComputesRandomProducts) {
     const EmbeddedClass& x = made_->classes[of_class];
     Product product = random_product(x.signature, random);
     rooftile_embed_operands at = upload(product, random);
-    const rooftile_embed_problem problem = problem_of(of_class, product.problem);
+    const rooftile_embed_problem problem = embedded_problem(of_class, product.problem);
     rooftile_embed_choice choice = {};
     const rooftile_embed_status status = library_->select(&limits_, &problem, &at, &choice);
     ASSERT_EQ(status, ROOFTILE_EMBED_OK)
@@ -307,7 +289,7 @@ TEST_F(HeaderOnDevice, RecordsNothingThatIsWrong) {
   const std::size_t of_class = 0;
   Product product = random_product(made_->classes[of_class].signature, random);
   const rooftile_embed_operands at = upload(product, random);
-  const rooftile_embed_problem problem = problem_of(of_class, product.problem);
+  const rooftile_embed_problem problem = embedded_problem(of_class, product.problem);
   rooftile_embed_choice choice = {};
   ASSERT_EQ(library_->select(&limits_, &problem, &at, &choice), ROOFTILE_EMBED_OK);
   ASSERT_EQ(library_->prepare(embed_, &choice), ROOFTILE_EMBED_OK);
@@ -353,7 +335,7 @@ TEST_F(HeaderOnDevice, RecordsNothingThatIsWrong) {
     Problem p = packed_problem(64, 64, 64, made_->classes[class_of].signature.trans_a,
                                made_->classes[class_of].signature.trans_b, 1,
                                made_->classes[class_of].signature.types);
-    const rooftile_embed_problem packed = problem_of(class_of, p);
+    const rooftile_embed_problem packed = embedded_problem(class_of, p);
     rooftile_embed_operands places = at;
     places.a.offset = places.b.offset = places.c.offset = places.vectors.offset = 0;
     places.residual.offset = 0;

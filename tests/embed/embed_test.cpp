@@ -236,22 +236,7 @@ class Header : public ::testing::Test {
       p.stride_b = quantized(t) || below(3) == 0 ? 0 : stored_b(p).rows * p.ldb + unit * below(3);
       p.stride_c = p.m * p.ldc + below(3);
     }
-    rooftile_embed_problem& x = call.problem;
-    x = {static_cast<rooftile_embed_class>(of_class),
-         p.m,
-         p.n,
-         p.k,
-         p.batch,
-         p.lda,
-         p.ldb,
-         p.ldc,
-         p.stride_a,
-         p.stride_b,
-         p.stride_c,
-         p.alpha,
-         p.beta,
-         0,
-         0};
+    call.problem = embedded_problem(of_class, p);
     if (p.alpha == 0) p.k = 0;  // As the runtime hands it to kernels.
     place(call, limits, unit, random);
     if (p.k == 0) call.at.offset_a = call.at.offset_b = 0;  // Neither is bound.

@@ -21,6 +21,25 @@ using rooftile_embed_class = std::uint32_t;
 
 namespace rooftile {
 
+/// The problem as a product of the class with this index in the embedding.
+inline rooftile_embed_problem embedded_problem(std::size_t of_class, const Problem& p) {
+  return {.of_class = static_cast<rooftile_embed_class>(of_class),
+          .m = p.m,
+          .n = p.n,
+          .k = p.k,
+          .batch = p.batch,
+          .lda = p.lda,
+          .ldb = p.ldb,
+          .ldc = p.ldc,
+          .stride_a = p.stride_a,
+          .stride_b = p.stride_b,
+          .stride_c = p.stride_c,
+          .alpha = p.alpha,
+          .beta = p.beta,
+          .clamp_low = p.epilogue.low,
+          .clamp_high = p.epilogue.high};
+}
+
 /// As in embed/header/plan.h.
 struct EmbeddedStep {
   std::int32_t kind;  ///< Clear, pack A, pack B, gemm, reduce, barrier.
