@@ -4,12 +4,11 @@ import os
 import threading
 from typing import Any, Callable, Optional, TypeVar, Union, cast
 
-from ._call import Options, call_of
-from ._grouped import Integers, grouped_call_of
+from . import device_array
+from ._grouped import Integers
 from ._plain import Multiply, leave
 from .device_array import DeviceArray
 from .epilogue import Epilogue
-from .errors import CannotBeLoaded
 from .session import Decision, Session
 
 _lock = threading.Lock()
@@ -28,6 +27,9 @@ def default_session() -> Session:
                 _multiply = opened.plain()
                 _session = opened
     return _session
+
+
+device_array.default_session = default_session
 
 
 def renew() -> None:
@@ -93,14 +95,8 @@ def matmul(a: Any, b: Any, out: Any = None, *, alpha: float = 1.0, beta: Optiona
     Traceback (most recent call last):
     ValueError: a is 2 x 3 and b is 2 x 3: the inner sizes 3 and 2 differ
     """
-    try:
-        session = default_session()
-    except CannotBeLoaded as error:
-        from . import _by_numpy
-        options = Options(alpha, beta, c, epilogue, bias, dtype_out, tier, precision, dtype, kappa)
-        return _by_numpy.run(error, call_of(a, b, out, options))
-    return session.matmul(a, b, out, alpha=alpha, beta=beta, c=c, epilogue=epilogue, bias=bias, dtype_out=dtype_out, tier=tier,
-                          precision=precision, dtype=dtype, kappa=kappa)
+    return default_session().matmul(a, b, out, alpha=alpha, beta=beta, c=c, epilogue=epilogue, bias=bias, dtype_out=dtype_out,
+                                    tier=tier, precision=precision, dtype=dtype, kappa=kappa)
 
 
 def matmul_grouped(a: Any, b: Any, rows: Integers, experts: Optional[Integers] = None, out: Any = None, *, alpha: float = 1.0,
@@ -134,14 +130,9 @@ def matmul_grouped(a: Any, b: Any, rows: Integers, experts: Optional[Integers] =
     Traceback (most recent call last):
     ValueError: rows has a sum of 4; a has 3 rows
     """
-    try:
-        session = default_session()
-    except CannotBeLoaded as error:
-        from . import _by_numpy
-        options = Options(alpha, beta, c, epilogue, bias, dtype_out, tier, precision, dtype, kappa)
-        return _by_numpy.run(error, *grouped_call_of(a, b, rows, experts, out, status, options))
-    return session.matmul_grouped(a, b, rows, experts, out, alpha=alpha, beta=beta, c=c, epilogue=epilogue, bias=bias,
-                                  dtype_out=dtype_out, tier=tier, precision=precision, dtype=dtype, kappa=kappa, status=status)
+    return default_session().matmul_grouped(a, b, rows, experts, out, alpha=alpha, beta=beta, c=c, epilogue=epilogue, bias=bias,
+                                            dtype_out=dtype_out, tier=tier, precision=precision, dtype=dtype, kappa=kappa,
+                                            status=status)
 
 
 def explain(a: Any, b: Any, **options: Any) -> Decision:

@@ -1,6 +1,6 @@
 """Grouped products: groups of rows of a, each with the matrix of an expert, on host memory and on the device."""
 import ctypes
-from typing import TYPE_CHECKING, Any, Iterable, List, NamedTuple, Optional, Tuple, Union
+from typing import Any, Iterable, List, NamedTuple, Optional, Tuple, Union
 
 from . import _abi
 from ._call import Call, Options, Shapes, begin_call, dtype_of, place_quantized, place_result, single_out
@@ -10,12 +10,9 @@ from ._operands import check_types, operand_views, values_of
 from ._resident import begin_resident, on_device, operands_on_device, set_epilogue, set_operand, set_operand_b
 from ._shapes import Shape, size_of, sizes_of, text
 from ._views import View, view_of
-from .device_array import DeviceArray
+from .device_array import DeviceArray, DeviceSession
 from .epilogue import columns_of_experts, epilogue_args, epilogue_of
 from .weights import Packed, PackedExperts, Quantized
-
-if TYPE_CHECKING:
-    from .session import Session
 
 Integers = Union[Iterable[int], DeviceArray]
 
@@ -127,7 +124,7 @@ def _placed(call: Call, operand: Operand) -> Operand:
     return operand
 
 
-def _device_integers(name: str, given: Any, session: "Session", count: int) -> _abi.Place:
+def _device_integers(name: str, given: Any, session: DeviceSession, count: int) -> _abi.Place:
     if not isinstance(given, DeviceArray):
         raise TypeError(f"{name} is a {type(given).__name__}; it is a DeviceArray where rows is one")
     if given.session is not session:
@@ -139,7 +136,7 @@ def _device_integers(name: str, given: Any, session: "Session", count: int) -> _
     return _abi.Place(buffer=given.memory.handle, offset=0)
 
 
-def _device_groups(session: "Session", rows: DeviceArray, experts: Any, status: Any, count: int,
+def _device_groups(session: DeviceSession, rows: DeviceArray, experts: Any, status: Any, count: int,
                    places: _abi.GroupedOperands) -> _abi.Groups:
     """Groups whose sizes are read from the device. count: matrices of b."""
     if len(rows.shape) != 1:
@@ -153,7 +150,7 @@ def _device_groups(session: "Session", rows: DeviceArray, experts: Any, status: 
     return _abi.Groups(count=groups, experts=count)
 
 
-def pack_experts(session: "Session", b: Any, rows: int, groups: Optional[int]) -> PackedExperts:
+def pack_experts(session: DeviceSession, b: Any, rows: int, groups: Optional[int]) -> PackedExperts:
     """Errors: TypeError, ValueError, MemoryError, and Error where the device's kernels read experts as stored."""
     if isinstance(b, (Quantized, Packed, PackedExperts)):
         raise TypeError(f"b is {type(b).__name__}; an array is packed, and kernels read quantised weights as stored")
@@ -172,7 +169,7 @@ def pack_experts(session: "Session", b: Any, rows: int, groups: Optional[int]) -
     return PackedExperts(session, y.shape, y.type, bool(args.trans_b), handle)
 
 
-def resident_grouped(session: "Session", a: Any, b: Any, rows: Any, experts: Any, out: Any, status: Any, o: Options) -> DeviceArray:
+def resident_grouped(session: DeviceSession, a: Any, b: Any, rows: Any, experts: Any, out: Any, status: Any, o: Options) -> DeviceArray:
     """matmul_grouped where an operand is a DeviceArray. The others are copied to the device."""
     x, y = operands_on_device(session, a, b, o.dtype)
     shape = _shape_of(x.shape, y.shape)

@@ -6,16 +6,13 @@ import threading
 from typing import Optional
 
 from . import _abi
-from .errors import CannotBeLoaded, Error, error_of
+from .errors import Error, error_of
 
 _PACKAGE = os.path.dirname(os.path.abspath(__file__))
 NAME = "librooftile.so.0"
 
 _lock = threading.Lock()
 _loaded: Optional[ctypes.CDLL] = None
-# Why the library of a wheel cannot be loaded here. NumPy computes then (_by_numpy.py). Of other libraries that are missing, users are
-# told each time.
-_not_for_here: Optional[str] = None
 
 
 def _renew_lock() -> None:
@@ -64,12 +61,10 @@ def _machine() -> str:
 
 def library() -> ctypes.CDLL:
     """The library. Errors: Error, which says what is missing and what to do. Thread-safe."""
-    global _loaded, _not_for_here
+    global _loaded
     if _loaded is not None:
         return _loaded
     with _lock:
-        if _not_for_here is not None:
-            raise CannotBeLoaded(_not_for_here)
         if _loaded is None:
             name = path()
             try:
@@ -78,11 +73,11 @@ def library() -> ctypes.CDLL:
             except AttributeError as error:
                 raise Error(f"{name} is of another version than this package, which lies in {_PACKAGE}: {error}") from error
             except OSError as error:
-                why = (f"{name} cannot be loaded: {error}. It needs Linux on x86-64 with glibc 2.36 or newer, and this is {_machine()}; ")
-                if bundled() is None or "ROOFTILE_LIBRARY" in os.environ:
-                    raise Error(why + "install the wheel or the package librooftile0, or name the library in ROOFTILE_LIBRARY") from error
-                _not_for_here = why + "build Rooftile on such a machine, and name its library in ROOFTILE_LIBRARY"
-                raise CannotBeLoaded(_not_for_here) from error
+                remedy = ("install the wheel or the package librooftile0, or name the library in ROOFTILE_LIBRARY"
+                          if bundled() is None or "ROOFTILE_LIBRARY" in os.environ else
+                          "build Rooftile on this machine, and name its library in ROOFTILE_LIBRARY")
+                raise Error(f"{name} cannot be loaded: {error}. It needs Linux on x86-64 with glibc 2.36 or newer, and this is "
+                            f"{_machine()}; {remedy}") from error
             _loaded = loaded
         return _loaded
 

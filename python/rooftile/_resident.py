@@ -1,6 +1,6 @@
 """Products whose operands are on the device: from the arguments of matmul to an entry of the session's list."""
 import ctypes
-from typing import TYPE_CHECKING, Any, Dict, List, Tuple, Union
+from typing import Any, Dict, List, Tuple, Union
 
 from . import _abi
 from ._abi import F32, ITEM_SIZES, TYPE_NAMES
@@ -8,15 +8,12 @@ from ._call import Options, check_result_type, number_of, scalar_of
 from ._operands import array_of, check_types, differ, widened
 from ._shapes import Shape, broadcast, contiguous_strides, count, repeated_strides, single_stride, text
 from ._views import operand_view, type_of, view_of
-from .device_array import DeviceArray, Memory, uploaded
+from .device_array import DeviceArray, DeviceSession, Memory, uploaded
 from .epilogue import Epilogue, epilogue_of
 from .weights import Packed, PackedExperts, Quantized
 
-if TYPE_CHECKING:
-    from .session import Session
 
-
-def on_device(session: "Session", x: Any, name: str, dtype: Any = None) -> DeviceArray:
+def on_device(session: DeviceSession, x: Any, name: str, dtype: Any = None) -> DeviceArray:
     if isinstance(x, DeviceArray):
         if x.session is not session:
             raise ValueError(f"{name} belongs to another session")
@@ -45,7 +42,7 @@ def set_operand(args: _abi.GemmArgs, operands: _abi.ResidentOperands, name: str,
     place(operands, name, array.memory)
 
 
-def _set_weights(session: "Session", args: _abi.GemmArgs, operands: _abi.ResidentOperands, weights: Quantized) -> _abi.Quantization:
+def _set_weights(session: DeviceSession, args: _abi.GemmArgs, operands: _abi.ResidentOperands, weights: Quantized) -> _abi.Quantization:
     """The weights are put on the device once for each session. Returns what must stay alive."""
     quantization = weights.quantization(args.type)
     quantization.scales = quantization.zero_points = None
@@ -58,7 +55,7 @@ def _set_weights(session: "Session", args: _abi.GemmArgs, operands: _abi.Residen
     return quantization
 
 
-def set_epilogue(session: "Session", args: _abi.GemmArgs, operands: _abi.ResidentOperands, o: Options, shape: Shape,
+def set_epilogue(session: DeviceSession, args: _abi.GemmArgs, operands: _abi.ResidentOperands, o: Options, shape: Shape,
                   keep: List[Any], experts: int = 0) -> Dict[str, Shape]:
     """experts: of a grouped product, as in epilogue_args. Returns the shapes of column_scale and bias, if given."""
     given: Epilogue = epilogue_of(o.epilogue)
@@ -94,7 +91,7 @@ def set_epilogue(session: "Session", args: _abi.GemmArgs, operands: _abi.Residen
     return columns
 
 
-def operands_on_device(session: "Session", a: Any, b: Any,
+def operands_on_device(session: DeviceSession, a: Any, b: Any,
                        dtype: Any) -> Tuple[DeviceArray, Union[DeviceArray, Quantized, PackedExperts]]:
     """a and b. Arrays in the processor's memory are copied as float32 where that is the type of both."""
     if isinstance(b, Packed):
@@ -113,7 +110,7 @@ def operands_on_device(session: "Session", a: Any, b: Any,
     return x, b if isinstance(b, (Quantized, PackedExperts)) else on_device(session, given["b"], "b", dtype)
 
 
-def set_operand_b(session: "Session", args: _abi.GemmArgs, operands: _abi.ResidentOperands, b: Union[DeviceArray, Quantized],
+def set_operand_b(session: DeviceSession, args: _abi.GemmArgs, operands: _abi.ResidentOperands, b: Union[DeviceArray, Quantized],
                   batch: Shape) -> Any:
     """Returns what must stay alive."""
     if isinstance(b, Quantized):
@@ -137,7 +134,7 @@ def _shape(x: DeviceArray, y: Union[DeviceArray, Quantized]) -> Tuple[Shape, Sha
     return batch, (*batch, x.shape[-2], y.shape[-1])
 
 
-def _result_of(session: "Session", x: DeviceArray, quantized: bool, shape: Shape, out: Any, o: Options) -> DeviceArray:
+def _result_of(session: DeviceSession, x: DeviceArray, quantized: bool, shape: Shape, out: Any, o: Options) -> DeviceArray:
     if o.c is not None and o.c is not out:
         raise ValueError("c is not out; on a device beta reads out")
     if out is not None and not isinstance(out, DeviceArray):
@@ -155,7 +152,7 @@ def _result_of(session: "Session", x: DeviceArray, quantized: bool, shape: Shape
     return result
 
 
-def begin_resident(session: "Session", x: DeviceArray, quantized: bool, shape: Shape, out: Any,
+def begin_resident(session: DeviceSession, x: DeviceArray, quantized: bool, shape: Shape, out: Any,
                    o: Options) -> Tuple[DeviceArray, _abi.GemmArgs, List[Any]]:
     """The result, the call without operands and batch, and what must stay alive until a list has copied it."""
     beta = scalar_of("beta", o.beta) if o.beta is not None else 0.0 if o.c is None else 1.0
@@ -170,7 +167,7 @@ def begin_resident(session: "Session", x: DeviceArray, quantized: bool, shape: S
     return result, args, [guard]
 
 
-def resident_product(session: "Session", a: Any, b: Any, out: Any, o: Options) -> DeviceArray:
+def resident_product(session: DeviceSession, a: Any, b: Any, out: Any, o: Options) -> DeviceArray:
     """matmul where an operand is a DeviceArray. The others are copied to the device."""
     x, y = operands_on_device(session, a, b, o.dtype)
     if isinstance(y, PackedExperts):

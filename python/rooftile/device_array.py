@@ -2,7 +2,7 @@
 import ctypes
 import threading
 import weakref
-from typing import TYPE_CHECKING, Any, Optional, Tuple
+from typing import Any, Callable, Optional, Protocol, Tuple
 
 from . import _abi
 from ._abi import ITEM_SIZES, TYPE_NAMES
@@ -12,9 +12,6 @@ from ._result import numpy_module, numpy_type
 from ._shapes import Shape, contiguous_strides, count, text
 from ._views import NotCopied, View, of_bytes, operand_view, type_of
 from .errors import Error
-
-if TYPE_CHECKING:
-    from .session import Session
 
 # Products that are collected before they are run, which bounds the memory of results that nobody reads.
 _MOST_COLLECTED = 64
@@ -35,7 +32,22 @@ class Memory(NotCopied):
         weakref.finalize(self, self._library.rooftile_buffer_release, self.handle)
 
 
-def uploaded(session: "Session", view: View) -> Memory:
+class DeviceSession(Protocol):
+    """What an array and its products need of the Session that they belong to, which itself makes arrays."""
+
+    collected: "Collected"
+
+    @property
+    def context(self) -> ctypes.c_void_p: ...
+
+    def matmul(self, a: Any, b: Any) -> Any: ...
+
+
+# rooftile.default_session, set by its module.
+default_session: Callable[[], DeviceSession]
+
+
+def uploaded(session: DeviceSession, view: View) -> Memory:
     """The values of a view without gaps, on the session's device."""
     memory = Memory(session.context, view.nbytes)
     if view.nbytes:
@@ -102,20 +114,19 @@ class DeviceArray:
            [150., 214., 278.]], dtype=float32)
     """
 
-    def __init__(self, x: Any, session: Optional["Session"] = None, dtype: Any = None) -> None:
+    def __init__(self, x: Any, session: Optional[DeviceSession] = None, dtype: Any = None) -> None:
         if session is None:
-            from ._default import default_session
             session = default_session()
         view = operand_view(array_of(x, "x"), "x", None if dtype is None else type_of("dtype", dtype))
         if view.strides != contiguous_strides(view.shape, view.itemsize):
             view = view.copied()
         self._set(session, view.type, view.shape, uploaded(session, view), False)
 
-    def _set(self, session: "Session", kind: int, shape: Shape, memory: Memory, transposed: bool) -> None:
+    def _set(self, session: DeviceSession, kind: int, shape: Shape, memory: Memory, transposed: bool) -> None:
         self.session, self.type, self._stored, self.memory, self._transposed = session, kind, shape, memory, transposed
 
     @classmethod
-    def empty(cls, session: "Session", shape: Shape, kind: int) -> "DeviceArray":
+    def empty(cls, session: DeviceSession, shape: Shape, kind: int) -> "DeviceArray":
         """Memory without content (for the package's own use)."""
         array = cls.__new__(cls)
         array._set(session, kind, shape, Memory(session.context, count(shape) * ITEM_SIZES[kind]), False)

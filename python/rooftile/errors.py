@@ -20,10 +20,6 @@ class OutOfMemory(Error, MemoryError):
     """The host or the device has no memory for the call."""
 
 
-class CannotBeLoaded(Error):
-    """The library of a wheel does not run here; str() says why (for the package's own use)."""
-
-
 INVALID_ARGUMENT, UNSUPPORTED, OUT_OF_MEMORY = 1, 2, 3
 
 

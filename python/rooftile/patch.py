@@ -13,7 +13,7 @@ from ._library import check, library
 from ._numpy_api import replace_loop
 from ._result import numpy_module
 from ._shapes import size_of
-from .errors import CannotBeLoaded, Error
+from .errors import Error
 from .session import Session
 
 # Multiplications from which a product is routed: about 50 us on two cores. Below, what routing costs shows.
@@ -179,11 +179,7 @@ class numpy_patch:
     def __enter__(self) -> "numpy_patch":
         if self._begun is not None:
             raise ValueError("the numpy_patch is in use; each block has one of its own")
-        try:
-            self._begun = _routed.begin(self)
-        except CannotBeLoaded as error:
-            from ._by_numpy import warn
-            warn(error)
+        self._begun = _routed.begin(self)
         return self
 
     def __exit__(self, *_: object) -> None:

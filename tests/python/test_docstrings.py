@@ -30,6 +30,17 @@ def test_public_names_are_described():
                 assert value.__doc__, f"{name}.{member}"
 
 
+def test_no_module_needs_itself():
+    """Over the imports of a file, wherever they stand in it."""
+    needs = {file.stem: {name for node in ast.walk(ast.parse(file.read_text())) if isinstance(node, ast.ImportFrom) and node.level
+                         for name in ([node.module] if node.module else [alias.name for alias in node.names])}
+             for file in FOLDER.glob("*.py")}
+    while free := [name for name, needed in needs.items() if not needed & needs.keys()]:
+        for name in free:
+            del needs[name]
+    assert not needs
+
+
 def test_the_syntax_is_that_of_python_3_9():
     for file in FOLDER.glob("*.py"):
         ast.parse(file.read_text(), feature_version=(3, 9))

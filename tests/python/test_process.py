@@ -1,6 +1,8 @@
 """What the package does to a process: import, threads, forks, Ctrl-C, and machines where something is missing."""
 import multiprocessing
 import os
+import pathlib
+import shutil
 import signal
 import subprocess
 import sys
@@ -45,11 +47,29 @@ except ValueError as error:
     prints(code, "[[10.0], [28.0]] f [[11]]")
 
 
-@pytest.mark.parametrize("library", ["/nonexistent/librooftile.so.0", __file__])
-def test_a_library_that_cannot_be_loaded_is_named(library):
-    done = run("import rooftile as rt, numpy as np\ntry:\n  rt.matmul(np.eye(2, dtype='f4'), np.eye(2, dtype='f4'))\n"
-               "except rt.Error as error: print(error)", ROOFTILE_LIBRARY=library)
-    assert f"{library} cannot be loaded" in done.stdout and "glibc" in done.stdout, done.stdout + done.stderr
+@pytest.mark.parametrize("library", ["/nonexistent/librooftile.so.0", __file__, "of a wheel"])
+def test_a_library_that_cannot_be_loaded_is_named(library, tmp_path):
+    """By everything that needs it, each time."""
+    package = pathlib.Path(rt.__file__).parent
+    if library == "of a wheel":
+        shutil.copytree(package, tmp_path / "rooftile", ignore=shutil.ignore_patterns("_bundle", "__pycache__"))
+        package = tmp_path / "rooftile"
+        library = package / "_bundle/lib/librooftile.so.0"
+        library.parent.mkdir(parents=True)
+        library.write_text("of another machine")
+    done = run("""
+import numpy as np, rooftile as rt
+a = np.eye(2, dtype="f4")
+for fails in (lambda: rt.matmul(a, a), lambda: rt.matmul_grouped(a, a[None], [2]), rt.Session, lambda: rt.DeviceArray(a), rt.version,
+              rt.numpy_patch().__enter__, lambda: rt.matmul(a, a)):
+    try:
+        fails()
+    except rt.Error as error:
+        print(error)
+""", PYTHONPATH=str(package.parent), ROOFTILE_LIBRARY="" if package.parent == tmp_path else str(library))
+    messages = done.stdout.splitlines()
+    assert len(messages) == 7 and all(f"{library} cannot be loaded" in message and "glibc" in message for message in messages), (
+        done.stdout + done.stderr)
 
 
 def test_without_a_vulkan_driver_the_host_computes():
