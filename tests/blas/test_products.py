@@ -15,10 +15,12 @@ def test_on_the_host(untuned):
     assert int(untuned.run(sys.executable, PRODUCTS, ALTERNATIVE, ROOFTILE_TIER="host").stdout) == everything
 
 
-@pytest.mark.parametrize("path, blas", [(LINKED, OPENBLAS), (LINKED, REFERENCE_BLAS), (PRELOADED, REFERENCE_BLAS)],
+# Preloading decides how the routines are found, once for all of a kind.
+@pytest.mark.parametrize("path, blas, routines", [(LINKED, OPENBLAS, []), (LINKED, REFERENCE_BLAS, []),
+                                                  (PRELOADED, REFERENCE_BLAS, ["sgemm", "ssyrk", "strsm"])],
                          ids=["linked-openblas", "linked-reference", "preloaded-reference"])
-def test_in_float64_nothing_is_read_or_written_that_blas_does_not(untuned, path, blas):
-    untuned.run(sys.executable, PRODUCTS, path, ROOFTILE_PRECISION="exact64", ROOFTILE_BLAS=blas)
+def test_in_float64_nothing_is_read_or_written_that_blas_does_not(untuned, path, blas, routines):
+    untuned.run(sys.executable, PRODUCTS, path, *routines, ROOFTILE_PRECISION="exact64", ROOFTILE_BLAS=blas)
 
 
 def test_routines_that_stay_in_float32_say_so_once(untuned):

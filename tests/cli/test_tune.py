@@ -164,11 +164,11 @@ def test_on_terminals_the_progress_names_the_limiter_and_the_table_fits(tuned):
     (terminal, program), (screen, output) = pty.openpty(), pty.openpty()
     fcntl.ioctl(program, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 200, 0, 0))
     fcntl.ioctl(output, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 80, 0, 0))
-    tune = tuned.start("tune", *OTHER_SIZES, "--budget", "3s", stdout=output, stderr=program)
+    tune = tuned.start("tune", *OTHER_SIZES, "--candidates", "5", "--budget", "60s", stdout=output, stderr=program)
     os.close(program)
     os.close(output)
     drawn = read_all(terminal)
-    assert tune.wait(timeout=30) == 0
+    assert tune.wait(timeout=90) == 0
     assert re.search(r"130x67x259 nt: [\d.]+ GFLOP/s, \d+ % of roof, (math|tail|latency|stores|sums|barriers|broadcasts|memory:\w+)", drawn), drawn
     text = read_all(screen)
     assert [line for line in text.splitlines() if len(line) > 80] == [] and "\x1b" not in text

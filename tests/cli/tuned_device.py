@@ -33,14 +33,15 @@ def tune(folder):
     rooftile = Rooftile(folder)
     plant_calibration(rooftile)
     (folder / "calibrated.json").write_text(rooftile.run("calibrate", "--budget", "1s", "--json", timeout=150).stdout)
-    first = rooftile.run("tune", *SIZES, *SOME, "--recalibrate", "--budget", "8s", timeout=150).stdout
+    first = rooftile.run("tune", *SIZES, *SOME, "--recalibrate", "--budget", "8s", timeout=150)
     # On a busy machine one run may not be enough; the next run then continues, as the message says.
     for _ in range(4):
-        last = rooftile.run("tune", *SIZES, *SOME, "--budget", "45s", timeout=150).stdout
-        if "1 of 1 problems" in last and "no certified kernel yet" not in last:
+        last = rooftile.run("tune", *SIZES, *SOME, "--budget", "45s", timeout=150)
+        if "1 of 1 problems" in last.stdout and "no certified kernel yet" not in last.stdout:
             break
-    (folder / "first_run.txt").write_text(first)
-    (folder / "last_run.txt").write_text(last)
+    for name, run in (("first_run", first), ("last_run", last)):
+        (folder / f"{name}.txt").write_text(run.stdout)
+        (folder / f"{name}.err").write_text(run.stderr)
 
 
 def count(rooftile, sql):

@@ -58,6 +58,6 @@ assert np.array_equal(a @ a.T, (a.astype("f8") @ a.T.astype("f8")).astype("f4"))
 assert abs(np.linalg.det(np.diag([2.0, 3.0])) - 6) < 1e-12
 assert "_bundle/lib/rooftile/librooftile_preload.so" in open("/proc/self/maps").read()'
 
-# With the distribution's NumPy: the tests of the source tree.
+# With the distribution's NumPy: what packs, guards and opens in the tests of the source tree, and all examples.
 ROOFTILE_INSTALLED=1 PYTHONPATH=$bundle/../..:/usr/lib/python3/dist-packages "$python" -m pytest -q -p no:cacheprovider \
-  "$source_dir/tests/python/test_session.py" "$source_dir/tests/python/test_docstrings.py"
+  "$source_dir/tests/python/test_session.py" "$source_dir/tests/python/test_docstrings.py" -k "guard or packed or examples_are_right"

@@ -70,6 +70,7 @@ class Machine {
         profile_(profile_of(simulation)),
         rates_(simulated_rates(simulation.speed)),
         random_(7) {
+    if (simulation_.problems == 0) return;
     std::vector<Variant> space = legal_variants(profile_.limits);
     std::ranges::shuffle(space, random_);
     variants_ = {fast_kernel(profile_), fallback_variant()};
