@@ -60,8 +60,6 @@ def test_version_is_the_librarys(rooftile):
 
 @pytest.mark.parametrize("arguments, says", [
     ([], "command is missing"),
-    (["frobnicate"], "frobnicate"),
-    (["tune", "--no-such-option"], r"--no-such-option'; "),
     (["tune", "--budgt", "3s"], r"no option '--budgt' \(did you mean '--budget'\?\)"),
     (["emit", "--tile-m=64"], r"no option '--tile-m=64' \(did you mean '--tile_m'\?\)"),
     (["calibarte"], r"no command 'calibarte' \(did you mean 'calibrate'\?\)"),
@@ -87,23 +85,14 @@ def test_version_is_the_librarys(rooftile):
     (["calibrate", "--budget", ""], "--budget: the time is empty"),
     (["tune", "--budget", ""], "--budget: the time is empty"),
     (["tune", "--budget", "5m", "--quick"], "--budget.*cannot be used together|--quick.*cannot be used together"),
-    (["tune", "--m", "64"], "--m, --n and --k go together"),
     (["tune", "--m", "64", "--n", "64", "--k", "99999999999999"], "99999999999999"),
-    (["tune", "--set", "nothing"], "nothing.*squares|squares.*nothing"),
-    (["tune", "--strategy", "luck"], "luck"),
-    (["tune", "--from-log", "--set", "squares"], "--from-log.*--set|--set.*--from-log"),
     (["explain", "--m", "64", "--n", "64"], "--k"),
-    (["explain", "--m", "0", "--n", "64", "--k", "64"], "--m"),
-    (["explain", "--m", "64", "--n", "64", "--k", "64", "--tier", "moon"], "moon.*host64"),
     (["gemm", "a.npy"], "gemm needs <b> \\(B, k x n"),
-    (["gemm", "a.npy", "b.npy"], "--output"),
-    (["gemm", "a.npy", "b.npy", "-o", "c.npy", "--tier", "moon"], "moon.*host64"),
     (["gemm", "a.npy", "b.npy", "-o", "c.npy", "--beta", "1"], "--c FILE"),
-    (["gemm", "a.npy", "b.npy", "-o", "c.npy", "--alpha", "two"], "alpha"),
     (["db"], "command is missing after db"),
-    (["query"], "sql"),
 ])
 def test_wrong_use_is_exit_code_2(rooftile, arguments, says):
+    """Messages and cases beside those of test_exit_codes.py."""
     rooftile.refuses(*arguments, says=says, code=2)
     assert not rooftile.database.exists()
 
