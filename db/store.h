@@ -75,14 +75,14 @@ class Store {
   std::vector<DeviceRecord> devices() const;  // by id, limits included
 
   // Calibrations. A calibration is a set of figures that were measured together; calibrating again
-  // adds a set, and the newest counts. With kAny an imported set is returned where this device was
+  // adds a set, and the newest counts. With kAny imported sets are returned where this device was
   // never calibrated here.
   RowId add_calibration(RowId device, std::span<const Figure> figures);
+  /// The newest calibrations, all from one origin: drift is the second's distance to the first.
+  std::vector<CalibrationRecord> calibrations(RowId device, Provenance provenance,
+                                              std::size_t most) const;
   std::vector<Figure> latest_calibration(  // empty when never calibrated
       RowId device, Provenance provenance = Provenance::kAny) const;
-  std::string latest_calibration_time(RowId device) const;  // ISO 8601 UTC, empty when none
-  /// The calibration before the latest one, from the same origin; drift is measured against it.
-  std::optional<CalibrationRecord> calibration_before_latest(RowId device) const;
 
   /// The candidate's row by its hash, inserted when new. A row with the same hash and another
   /// variant is corrected, because the caller has generated the hash from the variant.

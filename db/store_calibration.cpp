@@ -3,16 +3,7 @@
 namespace rooftile {
 namespace {
 
-/// Calibrations of this machine come before imported ones, and newer ones before older ones.
-std::optional<RowId> latest_set(Connection& connection, RowId device, Provenance provenance) {
-  Sql sql(connection,
-          "SELECT id FROM calibrations WHERE device_id = ? AND (origin_id IS NULL OR ?)"
-          " ORDER BY origin_id IS NOT NULL, id DESC LIMIT 1");
-  if (sql.bind_all(device, provenance == Provenance::kAny).step()) return sql.integer();
-  return std::nullopt;
-}
-
-std::vector<Figure> figures_of(Connection& connection, const std::optional<RowId>& set) {
+std::vector<Figure> figures_of(Connection& connection, RowId set) {
   std::vector<Figure> figures;
   Sql sql(connection,
           "SELECT name, unit, value, mad, measurements FROM calibration_figures WHERE "
@@ -54,34 +45,29 @@ RowId Store::add_calibration(RowId device, std::span<const Figure> figures) {
   });
 }
 
+std::vector<CalibrationRecord> Store::calibrations(RowId device, Provenance provenance,
+                                                   std::size_t most) const {
+  return impl_->guarded("reading the calibrations", [&] {
+    Connection& connection = *impl_->connection;
+    std::vector<CalibrationRecord> records;
+    // A subquery without rows is NULL, this machine's origin.
+    Sql sql(connection,
+            "SELECT id, created_at FROM calibrations WHERE device_id = ?1 AND origin_id IS"
+            " (SELECT origin_id FROM calibrations WHERE device_id = ?1"
+            "   AND (origin_id IS NULL OR ?2) ORDER BY origin_id IS NOT NULL, id DESC LIMIT 1)"
+            " ORDER BY id DESC LIMIT ?3");
+    sql.bind_all(device, provenance == Provenance::kAny, most);
+    while (sql.next_row()) {
+      const RowId set = sql.integer();
+      records.push_back({.at = sql.text(), .figures = figures_of(connection, set)});
+    }
+    return records;
+  });
+}
+
 std::vector<Figure> Store::latest_calibration(RowId device, Provenance provenance) const {
-  return impl_->guarded("reading the calibration", [&] {
-    return figures_of(*impl_->connection, latest_set(*impl_->connection, device, provenance));
-  });
-}
-
-std::string Store::latest_calibration_time(RowId device) const {
-  return impl_->guarded("reading the calibration's time", [&]() -> std::string {
-    Sql sql(*impl_->connection, "SELECT created_at FROM calibrations WHERE id = ?");
-    sql.bind(latest_set(*impl_->connection, device, Provenance::kAny));
-    return sql.step() ? sql.text() : "";
-  });
-}
-
-std::optional<CalibrationRecord> Store::calibration_before_latest(RowId device) const {
-  return impl_->guarded(
-      "reading the calibration before", [&]() -> std::optional<CalibrationRecord> {
-        Connection& connection = *impl_->connection;
-        Sql sql(connection,
-                "SELECT b.id, b.created_at FROM calibrations AS b"
-                " JOIN calibrations AS latest ON latest.id = ?"
-                " WHERE b.device_id = latest.device_id AND b.id < latest.id"
-                " AND b.origin_id IS latest.origin_id ORDER BY b.id DESC LIMIT 1");
-        sql.bind(latest_set(connection, device, Provenance::kAny));
-        if (!sql.step()) return std::nullopt;
-        const RowId set = sql.integer();
-        return CalibrationRecord{.at = sql.text(), .figures = figures_of(connection, set)};
-      });
+  std::vector<CalibrationRecord> latest = calibrations(device, provenance, 1);
+  return latest.empty() ? std::vector<Figure>() : std::move(latest.front().figures);
 }
 
 }  // namespace rooftile

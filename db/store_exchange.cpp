@@ -1,4 +1,8 @@
 // Export of tuned data to a file, and import from one.
+#include <fmt/format.h>
+
+#include <initializer_list>
+
 #include "core/error.h"
 #include "core/files/new_file.h"
 #include "db/exchange/foreign_file.h"
@@ -13,59 +17,49 @@ namespace {
 
 namespace fs = std::filesystem;
 
+/// Tables whose rows belong to a device.
+constexpr std::string_view kOfDevices[] = {
+    "calibrations",       "runs",         "winners",
+    "imported_winners",   "black_list",   "imported_black_list",
+    "imported_portfolio", "counter_sets", "compiler_facts"};
+
+/// Selects what a column of these tables refers to.
+std::string targets(std::string_view column, std::initializer_list<std::string_view> tables) {
+  std::string sql;
+  for (const std::string_view table : tables)
+    sql += fmt::format("{}SELECT {} FROM main.{}", sql.empty() ? "" : " UNION ", column, table);
+  return sql;
+}
+
 /// Copies the rows of `own` that belong to the devices in temp.chosen, with the same row ids.
-/// Candidates, problems and origins come last, because the other rows decide which of them are
-/// needed.
-constexpr const char* kCopies[] = {
-    "INSERT INTO main.devices SELECT * FROM own.devices WHERE id IN (SELECT id FROM temp.chosen)",
-    "INSERT INTO main.calibrations SELECT * FROM own.calibrations"
-    " WHERE device_id IN (SELECT id FROM temp.chosen)",
-    "INSERT INTO main.calibration_figures SELECT * FROM own.calibration_figures"
-    " WHERE calibration_id IN (SELECT id FROM main.calibrations)",
-    "INSERT INTO main.runs SELECT * FROM own.runs"
-    " WHERE device_id IN (SELECT id FROM temp.chosen)",
-    "INSERT INTO main.samples SELECT s.* FROM main.runs AS r CROSS JOIN own.samples AS s"
-    " WHERE s.run_id = r.id ORDER BY s.id",
-    "INSERT INTO main.winners SELECT * FROM own.winners"
-    " WHERE device_id IN (SELECT id FROM temp.chosen)",
-    "INSERT INTO main.imported_winners SELECT * FROM own.imported_winners"
-    " WHERE device_id IN (SELECT id FROM temp.chosen)",
-    "INSERT INTO main.portfolio SELECT * FROM own.portfolio"
-    " WHERE place IS NOT NULL AND device_id IN (SELECT id FROM temp.chosen)",
-    "INSERT INTO main.imported_portfolio SELECT * FROM own.imported_portfolio"
-    " WHERE device_id IN (SELECT id FROM temp.chosen)",
-    "INSERT INTO main.black_list SELECT * FROM own.black_list"
-    " WHERE device_id IN (SELECT id FROM temp.chosen)",
-    "INSERT INTO main.imported_black_list SELECT * FROM own.imported_black_list"
-    " WHERE device_id IN (SELECT id FROM temp.chosen)",
-    "INSERT INTO main.compiler_facts SELECT * FROM own.compiler_facts"
-    " WHERE device_id IN (SELECT id FROM temp.chosen)",
-    "INSERT INTO main.counter_sets SELECT * FROM own.counter_sets"
-    " WHERE device_id IN (SELECT id FROM temp.chosen)",
-    "INSERT INTO main.counters SELECT * FROM own.counters"
-    " WHERE counter_set_id IN (SELECT id FROM main.counter_sets)",
-    "INSERT INTO main.candidates SELECT * FROM own.candidates WHERE id IN"
-    " (SELECT candidate_id FROM main.samples UNION SELECT candidate_id FROM main.winners"
-    "  UNION SELECT candidate_id FROM main.imported_winners"
-    "  UNION SELECT candidate_id FROM main.portfolio"
-    "  UNION SELECT candidate_id FROM main.imported_portfolio"
-    "  UNION SELECT candidate_id FROM main.black_list"
-    "  UNION SELECT candidate_id FROM main.imported_black_list"
-    "  UNION SELECT candidate_id FROM main.compiler_facts"
-    "  UNION SELECT candidate_id FROM main.counter_sets)",
-    "INSERT INTO main.problems SELECT * FROM own.problems WHERE id IN"
-    " (SELECT problem_id FROM main.samples UNION SELECT problem_id FROM main.winners"
-    "  UNION SELECT problem_id FROM main.imported_winners"
-    "  UNION SELECT problem_id FROM main.counter_sets)",
-    "DELETE FROM main.origins",
-    "INSERT INTO main.origins SELECT * FROM own.origins WHERE own = 1 OR id IN"
-    " (SELECT origin_id FROM main.calibrations UNION SELECT origin_id FROM main.runs"
-    "  UNION SELECT origin_id FROM main.imported_winners"
-    "  UNION SELECT origin_id FROM main.imported_portfolio"
-    "  UNION SELECT origin_id FROM main.imported_black_list"
-    "  UNION SELECT origin_id FROM main.compiler_facts"
-    "  UNION SELECT origin_id FROM main.counter_sets)",
-};
+void copy_chosen(SQLite::Database& out) {
+  const auto copy = [&](std::string_view table, std::string_view condition) {
+    out.exec(fmt::format("INSERT INTO main.{0} SELECT * FROM own.{0} WHERE {1}", table, condition));
+  };
+  constexpr std::string_view kChosen = "device_id IN (SELECT id FROM temp.chosen)";
+  copy("devices", "id IN (SELECT id FROM temp.chosen)");
+  for (const std::string_view table : kOfDevices) copy(table, kChosen);
+  copy("portfolio", fmt::format("place IS NOT NULL AND {}", kChosen));
+  copy("calibration_figures", "calibration_id IN (SELECT id FROM main.calibrations)");
+  copy("counters", "counter_set_id IN (SELECT id FROM main.counter_sets)");
+  out.exec(
+      "INSERT INTO main.samples SELECT s.* FROM main.runs AS r CROSS JOIN own.samples AS s"
+      " WHERE s.run_id = r.id ORDER BY s.id");
+  // Last, because the other rows decide which of them are needed.
+  copy("candidates",
+       fmt::format("id IN ({})", targets("candidate_id",
+                                         {"samples", "winners", "imported_winners", "portfolio",
+                                          "imported_portfolio", "black_list", "imported_black_list",
+                                          "compiler_facts", "counter_sets"})));
+  copy("problems",
+       fmt::format("id IN ({})", targets("problem_id", {"samples", "winners", "imported_winners",
+                                                        "counter_sets"})));
+  out.exec("DELETE FROM main.origins");
+  copy("origins", fmt::format("own = 1 OR id IN ({})",
+                              targets("origin_id", {"calibrations", "runs", "imported_winners",
+                                                    "imported_portfolio", "imported_black_list",
+                                                    "compiler_facts", "counter_sets"})));
+}
 
 bool same_file(const fs::path& x, const fs::path& y) {
   std::error_code missing;
@@ -89,7 +83,7 @@ void Store::export_to(const fs::path& file, std::span<const RowId> devices) cons
     out.database().exec("BEGIN; CREATE TEMP TABLE chosen (id INTEGER PRIMARY KEY)");
     for (const RowId device : devices)
       Sql(out, "INSERT OR IGNORE INTO temp.chosen VALUES (?)").bind(device).run();
-    for (const char* sql : kCopies) out.database().exec(sql);
+    copy_chosen(out.database());
     out.database().exec("COMMIT");
     out.detach("own");
   } catch (const SQLite::Exception& error) {

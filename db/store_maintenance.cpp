@@ -13,36 +13,16 @@ StoreStats Store::stats() const {
   return impl_->guarded("counting rows", [&] {
     Connection& connection = *impl_->connection;
     StoreStats stats;
-    Sql sql(connection,
-            "SELECT 'black_list', count(*) FROM black_list UNION ALL"
-            " SELECT 'calibration_figures', count(*) FROM calibration_figures UNION ALL"
-            " SELECT 'calibrations', count(*) FROM calibrations UNION ALL"
-            " SELECT 'candidates', count(*) FROM candidates UNION ALL"
-            " SELECT 'certificates', count(*) FROM certificates UNION ALL"
-            " SELECT 'compiler_facts', count(*) FROM compiler_facts UNION ALL"
-            " SELECT 'counter_sets', count(*) FROM counter_sets UNION ALL"
-            " SELECT 'counters', count(*) FROM counters UNION ALL"
-            " SELECT 'devices', count(*) FROM devices UNION ALL"
-            " SELECT 'import_log', count(*) FROM import_log UNION ALL"
-            " SELECT 'imported_black_list', count(*) FROM imported_black_list UNION ALL"
-            " SELECT 'imported_portfolio', count(*) FROM imported_portfolio UNION ALL"
-            " SELECT 'imported_winners', count(*) FROM imported_winners UNION ALL"
-            " SELECT 'journal', count(*) FROM journal UNION ALL"
-            " SELECT 'origins', count(*) FROM origins UNION ALL"
-            " SELECT 'outcomes', count(*) FROM outcomes UNION ALL"
-            " SELECT 'portfolio', count(*) FROM portfolio UNION ALL"
-            " SELECT 'problems', count(*) FROM problems UNION ALL"
-            " SELECT 'reference_samples', count(*) FROM reference_samples UNION ALL"
-            " SELECT 'runs', count(*) FROM runs UNION ALL"
-            " SELECT 'samples', count(*) FROM samples UNION ALL"
-            " SELECT 'selector_regrets', count(*) FROM selector_regrets UNION ALL"
-            " SELECT 'untuned_problems', count(*) FROM untuned_problems UNION ALL"
-            " SELECT 'winners', count(*) FROM winners");
-    while (sql.next_row()) {
-      TableRows& rows = stats.tables.emplace_back();
-      rows.table = sql.text();
-      rows.rows = sql.integer();
-    }
+    // One statement, so that all counts are of one snapshot.
+    SQLite::Statement sql(
+        connection.database(),
+        connection.text("SELECT group_concat(printf('SELECT %Q, count(*) FROM \"%w\"', name, name),"
+                        "                    ' UNION ALL ')"
+                        "  FROM (SELECT name FROM sqlite_schema WHERE type = 'table'"
+                        "         AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\' ORDER BY name)"));
+    while (sql.executeStep())
+      stats.tables.push_back(
+          {.table = sql.getColumn(0).getString(), .rows = sql.getColumn(1).getInt64()});
     const std::int64_t page_bytes = connection.integer("PRAGMA page_size");
     stats.file_bytes = connection.integer("PRAGMA page_count") * page_bytes;
     stats.free_bytes = connection.integer("PRAGMA freelist_count") * page_bytes;

@@ -71,10 +71,7 @@ std::optional<RowId> Store::find_problem(const Problem& problem) const {
 
 std::optional<Problem> Store::problem(RowId id) const {
   return impl_->guarded("reading a problem", [&]() -> std::optional<Problem> {
-    Sql sql(*impl_->connection,
-            "SELECT type, trans_a, trans_b, m, n, k, batch, lda, ldb, ldc, stride_a, stride_b, "
-            "stride_c, epilogue, alpha, beta, experts, groups, largest FROM "
-            "problems WHERE id = ?");
+    Sql sql(*impl_->connection, "SELECT " ROOFTILE_PROBLEM_COLUMNS " FROM problems WHERE id = ?");
     if (!sql.bind(id).step()) return std::nullopt;
     return read_problem(sql);
   });

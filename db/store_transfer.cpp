@@ -22,10 +22,10 @@ struct NearProblem {
 
 std::vector<NearProblem> near_problems(Connection& connection, const Problem& wanted) {
   std::vector<NearProblem> near;
-  Sql sql(connection,
-          "SELECT id, type, trans_a, trans_b, m, n, k, batch, lda, ldb, ldc, stride_a, stride_b,"
-          " stride_c, epilogue, alpha, beta, experts, groups, largest FROM problems"
-          " WHERE type = ? AND trans_a = ? AND trans_b = ? AND epilogue = ? ORDER BY id");
+  Sql sql(
+      connection,
+      "SELECT id, " ROOFTILE_PROBLEM_COLUMNS
+      " FROM problems WHERE type = ? AND trans_a = ? AND trans_b = ? AND epilogue = ? ORDER BY id");
   sql.bind_all(to_string(wanted.types), std::string(1, letter(wanted.trans_a)),
                std::string(1, letter(wanted.trans_b)), to_string(wanted.epilogue));
   while (sql.next_row()) {
@@ -140,10 +140,9 @@ std::vector<ImportedTime> Store::imported_times(RowId device) const {
     std::vector<ImportedTime> times;
     // SQLite takes the columns beside min() from the row that has the minimum.
     Sql sql(*impl_->connection,
-            "SELECT p.type, p.trans_a, p.trans_b, p.m, p.n, p.k, p.batch, p.lda, p.ldb, p.ldc,"
-            " p.stride_a, p.stride_b, p.stride_c, p.epilogue, p.alpha, p.beta, p.experts, p.groups,"
-            " p.largest, s.candidate_id,"
-            " s.kernel_ns, s.pack_ns, count(DISTINCT s.candidate_id), min(s.kernel_ns + s.pack_ns)"
+            "SELECT " ROOFTILE_PROBLEM_COLUMNS
+            ", s.candidate_id, s.kernel_ns, s.pack_ns, count(DISTINCT s.candidate_id), "
+            "min(s.kernel_ns + s.pack_ns)"
             " FROM samples AS s JOIN runs AS r ON r.id = s.run_id"
             " JOIN problems AS p ON p.id = s.problem_id"
             " WHERE r.device_id = ? AND r.origin_id IS NOT NULL AND s.status = 'measured'"

@@ -16,12 +16,10 @@ void Store::log_untuned(RowId device, const Problem& problem, std::int64_t calls
     Atomically atomically(connection);
     Sql upsert(
         connection,
-        "INSERT INTO untuned_problems (type, trans_a, trans_b, m, n, k, batch, lda, ldb, ldc, "
-        "stride_a, stride_b, stride_c, epilogue, alpha, beta, experts, groups, largest, bucket, "
-        "device_id, calls)"
-        " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
-        " ON CONFLICT (m, n, k, batch, type, trans_a, trans_b, lda, ldb, ldc, stride_a, stride_b, "
-        "stride_c, epilogue, alpha, beta, experts, groups, largest, device_id)"
+        "INSERT INTO untuned_problems (" ROOFTILE_PROBLEM_COLUMNS
+        ", bucket, device_id, calls) VALUES (" ROOFTILE_PROBLEM_VALUES
+        ", ?, ?, ?) ON CONFLICT (" ROOFTILE_PROBLEM_COLUMNS
+        ", device_id)"
         " DO UPDATE SET calls = calls + excluded.calls, seen_at = excluded.seen_at RETURNING id");
     bind_problem(upsert, kernel_problem);
     upsert.bind_all(to_string(bucket_of(kernel_problem)), device, calls).step();
@@ -42,11 +40,9 @@ void Store::log_untuned(RowId device, const Problem& problem, std::int64_t calls
 std::vector<UntunedProblem> Store::untuned_problems(RowId device) const {
   return impl_->guarded("reading the untuned problems", [&] {
     std::vector<UntunedProblem> problems;
-    Sql sql(*impl_->connection,
-            "SELECT type, trans_a, trans_b, m, n, k, batch, lda, ldb, ldc, stride_a, stride_b, "
-            "stride_c, epilogue, alpha, beta, experts, groups, largest, calls, "
-            "created_at, seen_at"
-            " FROM untuned_problems WHERE device_id = ? ORDER BY calls DESC, seen_at DESC, id");
+    Sql sql(*impl_->connection, "SELECT " ROOFTILE_PROBLEM_COLUMNS
+                                ", calls, created_at, seen_at FROM untuned_problems WHERE "
+                                "device_id = ? ORDER BY calls DESC, seen_at DESC, id");
     sql.bind(device);
     while (sql.next_row()) {
       UntunedProblem& untuned = problems.emplace_back();

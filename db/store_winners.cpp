@@ -5,9 +5,18 @@
 namespace rooftile {
 namespace {
 
-/// Reads w.bucket, w.rank, w.kernel_ns, w.pack_ns, the problem's columns, c.id, c.hash,
-/// c.signature, c.variant. Returns false when this version cannot parse the variant, because a
-/// newer version or an editor wrote it.
+/// The columns of an entry, and the tables that it is read from besides winners or imported_winners
+/// as w.
+#define ROOFTILE_ENTRY_COLUMNS                                          \
+  "w.bucket, w.rank, w.kernel_ns, w.pack_ns, " ROOFTILE_PROBLEM_COLUMNS \
+  ", c.id,"                                                             \
+  " c.hash, c.signature, c.variant"
+#define ROOFTILE_ENTRY_TABLES                       \
+  " AS w JOIN problems AS p ON p.id = w.problem_id" \
+  " JOIN candidates AS c ON c.id = w.candidate_id"
+
+/// Reads ROOFTILE_ENTRY_COLUMNS. Returns false when this version cannot parse the variant, because
+/// a newer version or an editor wrote it.
 bool read_tuned_kernel(Sql& sql, TunedKernel& kernel) {
   kernel.bucket = sql.text();
   kernel.rank = static_cast<int>(sql.integer());
@@ -62,15 +71,7 @@ std::vector<TunedKernel> Store::tuned_kernels(RowId device,
   return impl_->guarded("reading the tuned kernels", [&] {
     std::vector<TunedKernel> kernels;
     Sql sql(*impl_->connection,
-            "SELECT w.bucket, w.rank, w.kernel_ns, w.pack_ns, p.type, p.trans_a, p.trans_b, p.m, "
-            "p.n, p.k, p.batch, p.lda,"
-            " p.ldb, p.ldc, p.stride_a, p.stride_b, p.stride_c, p.epilogue, p.alpha, p.beta, "
-            "p.experts, "
-            "p.groups, p.largest, c.id, "
-            "c.hash, "
-            "c.signature, c.variant"
-            " FROM winners AS w JOIN problems AS p ON p.id = w.problem_id JOIN candidates AS c ON "
-            "c.id = w.candidate_id"
+            "SELECT " ROOFTILE_ENTRY_COLUMNS " FROM winners" ROOFTILE_ENTRY_TABLES
             " WHERE w.device_id = ?"
             " AND (SELECT f.verdict FROM certificates AS f WHERE f.device_id = w.device_id"
             "       AND f.candidate_id = w.candidate_id AND f.generator_version = ?"
@@ -92,18 +93,9 @@ std::vector<RankedKernel> Store::winners(RowId device) const {
     std::vector<RankedKernel> kernels;
     Sql sql(
         *impl_->connection,
-        "SELECT coalesce(f.verdict, 'none'), coalesce(f.generator_version, ''), coalesce(f.detail, "
-        "''),"
-        " b.candidate_id IS NOT NULL, coalesce(b.reason, ''),"
-        " w.bucket, w.rank, w.kernel_ns, w.pack_ns, p.type, p.trans_a, p.trans_b, p.m, p.n, p.k, "
-        "p.batch, p.lda,"
-        " p.ldb, p.ldc, p.stride_a, p.stride_b, p.stride_c, p.epilogue, p.alpha, p.beta, "
-        "p.experts, "
-        "p.groups, p.largest, c.id, "
-        "c.hash, "
-        "c.signature, c.variant"
-        " FROM winners AS w JOIN problems AS p ON p.id = w.problem_id JOIN candidates AS c ON c.id "
-        "= w.candidate_id"
+        "SELECT coalesce(f.verdict, 'none'), coalesce(f.generator_version, ''),"
+        " coalesce(f.detail, ''), b.candidate_id IS NOT NULL, coalesce(b.reason, ''),"
+        " " ROOFTILE_ENTRY_COLUMNS " FROM winners" ROOFTILE_ENTRY_TABLES
         " LEFT JOIN certificates AS f ON f.id = (SELECT max(newest.id) FROM certificates AS newest"
         "   WHERE newest.device_id = w.device_id AND newest.candidate_id = w.candidate_id)"
         " LEFT JOIN black_list AS b ON b.device_id = w.device_id AND b.candidate_id = "
@@ -128,12 +120,8 @@ std::vector<ImportedKernel> Store::imported_kernels(RowId device, RowId here) co
   return impl_->guarded("reading imported ranked kernels", [&] {
     std::vector<ImportedKernel> kernels;
     Sql sql(*impl_->connection,
-            "SELECT o.key, w.bucket, w.rank, w.kernel_ns, w.pack_ns, p.type, p.trans_a, p.trans_b, "
-            "p.m, p.n, p.k, p.batch, p.lda, p.ldb, p.ldc, p.stride_a, p.stride_b, p.stride_c, "
-            "p.epilogue, p.alpha, p.beta, p.experts, "
-            "p.groups, p.largest, c.id, c.hash, c.signature, c.variant"
-            " FROM imported_winners AS w JOIN problems AS p ON p.id = w.problem_id"
-            " JOIN candidates AS c ON c.id = w.candidate_id JOIN origins AS o ON o.id = w.origin_id"
+            "SELECT o.key, " ROOFTILE_ENTRY_COLUMNS " FROM imported_winners" ROOFTILE_ENTRY_TABLES
+            " JOIN origins AS o ON o.id = w.origin_id"
             " WHERE w.device_id = ?1"
             " AND NOT EXISTS (SELECT 1 FROM imported_black_list AS b"
             "                  WHERE b.device_id IN (?1, ?2) AND b.candidate_id = w.candidate_id)"

@@ -162,19 +162,17 @@ bool serves_device_here(const Store& store, RowId device) {
 
 DeviceReport device_report(const Store& store, const DeviceRecord& record,
                            const RuntimeView& runtime) {
-  DeviceReport report{.row = record.id,
-                      .profile = record.profile,
-                      .calibrated_at = store.latest_calibration_time(record.id)};
+  std::vector<CalibrationRecord> calibrations = store.calibrations(record.id, Provenance::kAny, 2);
+  calibrations.resize(2);  // an empty one where there is none
+  CalibrationRecord &latest = calibrations[0], &before = calibrations[1];
+  DeviceReport report{.row = record.id, .profile = record.profile, .calibrated_at = latest.at};
   const auto [tuned_at, seconds] = store.latest_run_seconds(record.id);
   report.tuned_at = tuned_at;
   report.seconds = parse_activities(seconds);
-  std::vector<Figure> figures = store.latest_calibration(record.id);
-  report.calibration = calibration_from_figures(figures);
+  report.calibration = calibration_from_figures(latest.figures);
   report.ratios = calibration_ratios(report.calibration);
-  const CalibrationRecord before =
-      store.calibration_before_latest(record.id).value_or(CalibrationRecord());
   report.calibrated_before = before.at;
-  report.figures = figure_reports(std::move(figures), before.figures);
+  report.figures = figure_reports(std::move(latest.figures), before.figures);
 
   const DeviceRates& rates = report.calibration.device;
   const std::vector<TunedKernel> kernels =

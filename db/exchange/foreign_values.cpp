@@ -1,5 +1,7 @@
 #include "db/exchange/foreign_values.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "core/epilogue.h"
@@ -9,59 +11,55 @@
 namespace rooftile {
 namespace {
 
-/// Each query returns a row for a suspicious value. Times of kernels are below 1e18 ns, 30 years.
-struct Suspicion {
-  const char* sql;
-  std::string_view what;
+/// What holds for every row of a table, or is NULL where a value is; what: a row for which it does
+/// not. Times of kernels are below 1e18 ns, 30 years.
+struct Rule {
+  std::string_view table, holds, what;
 };
-constexpr Suspicion kSuspicions[] = {
-    {"SELECT 1 FROM theirs.samples WHERE NOT is_time(created_at) LIMIT 1",
-     "a sample with an invalid time"},
-    {"SELECT 1 FROM theirs.runs WHERE NOT is_time(created_at) OR NOT is_time(ended_at) LIMIT 1",
-     "a run with an invalid time"},
-    {"SELECT 1 FROM theirs.runs WHERE NOT json_valid(settings) UNION ALL "
-     "SELECT 1 FROM theirs.compiler_facts WHERE NOT json_valid(statistics) LIMIT 1",
-     "settings or statistics that are not JSON"},
-    {"SELECT 1 FROM theirs.calibrations WHERE NOT is_time(created_at) LIMIT 1",
-     "a calibration with an invalid time"},
-    {"SELECT 1 FROM theirs.calibrations WHERE key GLOB '*[^0-9A-Za-z ._:-]*' LIMIT 1",
-     "a calibration with an invalid key"},
-    {"SELECT 1 FROM theirs.compiler_facts WHERE NOT is_time(created_at) LIMIT 1",
-     "compiler facts with an invalid time"},
-    {"SELECT 1 FROM theirs.winners WHERE NOT is_time(created_at) UNION ALL "
-     "SELECT 1 FROM theirs.imported_winners WHERE NOT is_time(created_at) LIMIT 1",
-     "a ranked list with an invalid time"},
-    {"SELECT 1 FROM theirs.portfolio WHERE NOT is_time(created_at) UNION ALL "
-     "SELECT 1 FROM theirs.imported_portfolio WHERE NOT is_time(created_at) LIMIT 1",
-     "a portfolio with an invalid time"},
-    {"SELECT 1 FROM theirs.black_list WHERE NOT is_time(created_at) UNION ALL "
-     "SELECT 1 FROM theirs.imported_black_list WHERE NOT is_time(created_at) LIMIT 1",
-     "a black list with an invalid time"},
-    {"SELECT 1 FROM theirs.samples WHERE NOT (kernel_ns < 1e18 AND kernel_mad_ns < 1e18 AND"
-     " abs(kernel_low_ns) < 1e18 AND abs(kernel_high_ns) < 1e18 AND pack_ns < 1e18 AND"
-     " compile_ns < 1e18 AND level < 1e18) LIMIT 1",
+constexpr std::string_view kTime = "is_time(created_at)",
+                           kNs = "kernel_ns < 1e18 AND pack_ns < 1e18",
+                           kListTime = "a ranked list with an invalid time",
+                           kPortfolioTime = "a portfolio with an invalid time",
+                           kBlackListTime = "a black list with an invalid time",
+                           kLongTime = "a winner that took longer than any timeout",
+                           kNoJson = "settings or statistics that are not JSON";
+constexpr Rule kRules[] = {
+    {"samples", kTime, "a sample with an invalid time"},
+    {"samples",
+     "kernel_ns < 1e18 AND kernel_mad_ns < 1e18 AND abs(kernel_low_ns) < 1e18 AND"
+     " abs(kernel_high_ns) < 1e18 AND pack_ns < 1e18 AND compile_ns < 1e18 AND level < 1e18",
      "a sample that took longer than any timeout"},
-    {"SELECT 1 FROM theirs.winners WHERE NOT (kernel_ns < 1e18 AND pack_ns < 1e18) UNION ALL "
-     "SELECT 1 FROM theirs.imported_winners WHERE NOT (kernel_ns < 1e18 AND pack_ns < 1e18)"
-     " LIMIT 1",
-     "a winner that took longer than any timeout"},
-    // The tuner makes a list of the groups.
-    {"SELECT 1 FROM theirs.problems WHERE NOT (groups <= 1048576 AND largest <= m) LIMIT 1",
-     "a problem with impossible groups"},
-    {"SELECT 1 FROM theirs.counter_sets WHERE NOT is_time(created_at) LIMIT 1",
-     "counters with an invalid time"},
-    {"SELECT 1 FROM theirs.counters WHERE NOT abs(value) < 1e300 LIMIT 1",
-     "a counter that is not finite"},
-    {"SELECT 1 FROM theirs.calibration_figures WHERE NOT (abs(value) < 1e300 AND mad < 1e300)"
-     " LIMIT 1",
+    {"runs", "is_time(created_at) AND is_time(ended_at)", "a run with an invalid time"},
+    {"runs", "json_valid(settings)", kNoJson},
+    {"compiler_facts", "json_valid(statistics)", kNoJson},
+    {"compiler_facts", kTime, "compiler facts with an invalid time"},
+    {"calibrations", kTime, "a calibration with an invalid time"},
+    {"calibrations", "key NOT GLOB '*[^0-9A-Za-z ._:-]*'", "a calibration with an invalid key"},
+    {"calibration_figures", "abs(value) < 1e300 AND mad < 1e300",
      "a measurement that is not finite"},
+    {"winners", kTime, kListTime},
+    {"winners", kNs, kLongTime},
+    {"imported_winners", kTime, kListTime},
+    {"imported_winners", kNs, kLongTime},
+    {"portfolio", kTime, kPortfolioTime},
+    {"imported_portfolio", kTime, kPortfolioTime},
+    {"black_list", kTime, kBlackListTime},
+    {"imported_black_list", kTime, kBlackListTime},
+    // The tuner makes a list of the groups.
+    {"problems", "groups <= 1048576 AND largest <= m", "a problem with impossible groups"},
+    {"counter_sets", kTime, "counters with an invalid time"},
+    {"counters", "abs(value) < 1e300", "a counter that is not finite"},
 };
 
 }  // namespace
 
 std::string_view find_suspicious(Connection& connection) {
-  for (const Suspicion& suspicion : kSuspicions)
-    if (Sql(connection, suspicion.sql).step()) return suspicion.what;
+  for (const Rule& rule : kRules)
+    if (SQLite::Statement broken(
+            connection.database(),
+            fmt::format("SELECT 1 FROM theirs.{} WHERE NOT ({}) LIMIT 1", rule.table, rule.holds));
+        broken.executeStep())
+      return rule.what;
   return {};
 }
 

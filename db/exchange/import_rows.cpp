@@ -47,23 +47,21 @@ class Import {
   /// Temporary tables that map ids of the other file to ids of this one. They move to the disk when
   /// they grow.
   void prepare_maps() {
-    for (const char* sql :
-         {"CREATE TEMP TABLE IF NOT EXISTS import_origins (theirs INTEGER PRIMARY KEY, ours "
-          "INTEGER)",
-          "CREATE TEMP TABLE IF NOT EXISTS import_devices (theirs INTEGER PRIMARY KEY, ours "
-          "INTEGER)",
-          "CREATE TEMP TABLE IF NOT EXISTS import_candidates (theirs INTEGER PRIMARY KEY, ours "
-          "INTEGER)",
-          "CREATE TEMP TABLE IF NOT EXISTS import_problems (theirs INTEGER PRIMARY KEY, ours "
-          "INTEGER)",
-          "CREATE TEMP TABLE IF NOT EXISTS import_winners (origin_id, device_id, bucket, rank, "
-          "candidate_id, problem_id, kernel_ns, pack_ns, created_at)",
-          "CREATE TEMP TABLE IF NOT EXISTS import_portfolio (origin_id, device_id, signature, "
-          "candidate_id, place, times, created_at)",
-          "DELETE FROM temp.import_origins", "DELETE FROM temp.import_devices",
-          "DELETE FROM temp.import_candidates", "DELETE FROM temp.import_problems",
-          "DELETE FROM temp.import_winners", "DELETE FROM temp.import_portfolio"})
-      connection_.database().exec(sql);
+    constexpr const char* kIds = "theirs INTEGER PRIMARY KEY, ours INTEGER";
+    constexpr std::pair<const char*, const char*> kTables[] = {
+        {"origins", kIds},
+        {"devices", kIds},
+        {"candidates", kIds},
+        {"problems", kIds},
+        {"winners",
+         "origin_id, device_id, bucket, rank, candidate_id, problem_id, kernel_ns, pack_ns, "
+         "created_at"},
+        {"portfolio", "origin_id, device_id, signature, candidate_id, place, times, created_at"}};
+    for (const auto& [table, columns] : kTables)
+      connection_.database().exec(
+          fmt::format("CREATE TEMP TABLE IF NOT EXISTS import_{0} ({1}); "
+                      "DELETE FROM temp.import_{0}",
+                      table, columns));
   }
 
   void refuse_suspicious() {
@@ -91,10 +89,7 @@ class Import {
   }
 
   void devices() {
-    Sql theirs(connection_,
-               "SELECT id, device_uuid, vendor_id, product_id, driver_id, driver_version, "
-               "pipeline_cache_uuid, name, driver_name, driver_info, kind, api_version, "
-               "memory_bytes, unified_memory, limits, created_at FROM theirs.devices ORDER BY id");
+    Sql theirs(connection_, "SELECT " ROOFTILE_DEVICE_COLUMNS " FROM theirs.devices ORDER BY id");
     while (theirs.next_row()) {
       DeviceRecord device = read_device(theirs);
       DeviceProfile& profile = device.profile;
@@ -151,11 +146,8 @@ class Import {
   }
 
   void problems() {
-    Sql theirs(
-        connection_,
-        "SELECT id, type, trans_a, trans_b, m, n, k, batch, lda, ldb, ldc, stride_a, "
-        "stride_b, stride_c, epilogue, alpha, beta, experts, groups, largest FROM theirs.problems "
-        "ORDER BY id");
+    Sql theirs(connection_,
+               "SELECT id, " ROOFTILE_PROBLEM_COLUMNS " FROM theirs.problems ORDER BY id");
     while (theirs.next_row()) {
       const RowId id = theirs.integer();
       Problem problem;

@@ -13,7 +13,6 @@ void bind_identity(Sql& sql, const DeviceProfile& p) {
                p.pipeline_cache_uuid);
 }
 
-/// name, driver_name, driver_info, kind, api_version, memory_bytes, unified_memory, limits
 void bind_description(Sql& sql, const DeviceProfile& p) {
   // SQLite's integers are signed, so a driver's value above 8 EiB is stored as 8 EiB.
   const auto memory_bytes =
@@ -33,15 +32,10 @@ DeviceKind parse_kind(const std::string& text) {
 
 RowId insert_device(Connection& connection, const DeviceProfile& profile) {
   // Another process may have inserted it since; then its row is the answer.
-  Sql insert(
-      connection,
-      "INSERT INTO devices (device_uuid, vendor_id, product_id, driver_id, driver_version, "
-      "pipeline_cache_uuid,"
-      " name, driver_name, driver_info, kind, api_version, memory_bytes, unified_memory, limits)"
-      " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
-      " ON CONFLICT (device_uuid, vendor_id, product_id, driver_id, driver_version, "
-      "pipeline_cache_uuid)"
-      " DO NOTHING");
+  Sql insert(connection,
+             "INSERT INTO devices (" ROOFTILE_DEVICE_IDENTITY ", " ROOFTILE_DEVICE_DESCRIPTION
+             ") VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+             " ON CONFLICT (" ROOFTILE_DEVICE_IDENTITY ") DO NOTHING");
   bind_identity(insert, profile);
   bind_description(insert, profile);
   insert.run();
@@ -50,9 +44,7 @@ RowId insert_device(Connection& connection, const DeviceProfile& profile) {
 
 std::optional<RowId> find_device_row(Connection& connection, const DeviceProfile& profile) {
   Sql sql(connection,
-          "SELECT id FROM devices WHERE device_uuid = ? AND vendor_id = ? AND product_id = ? AND "
-          "driver_id = ?"
-          " AND driver_version = ? AND pipeline_cache_uuid = ?");
+          "SELECT id FROM devices WHERE (" ROOFTILE_DEVICE_IDENTITY ") = (?, ?, ?, ?, ?, ?)");
   bind_identity(sql, profile);
   if (sql.step()) return sql.integer();
   return std::nullopt;
@@ -63,16 +55,12 @@ RowId store_device(Connection& connection, const DeviceProfile& profile) {
   if (!id) return insert_device(connection, profile);
   // Compares first, because most calls change nothing and a statement that may write waits for
   // other writers.
-  Sql same(connection,
-           "SELECT 1 FROM devices WHERE name = ? AND driver_name = ? AND driver_info = ? AND kind "
-           "= ? AND api_version = ?"
-           " AND memory_bytes = ? AND unified_memory = ? AND limits = ? AND id = ?");
+  Sql same(connection, "SELECT 1 FROM devices WHERE (" ROOFTILE_DEVICE_DESCRIPTION
+                       ") = (?, ?, ?, ?, ?, ?, ?, ?) AND id = ?");
   bind_description(same, profile);
   if (!same.bind(*id).step()) {
-    Sql update(
-        connection,
-        "UPDATE devices SET name = ?, driver_name = ?, driver_info = ?, kind = ?, api_version = ?,"
-        " memory_bytes = ?, unified_memory = ?, limits = ? WHERE id = ?");
+    Sql update(connection, "UPDATE devices SET (" ROOFTILE_DEVICE_DESCRIPTION
+                           ") = (?, ?, ?, ?, ?, ?, ?, ?) WHERE id = ?");
     bind_description(update, profile);
     update.bind(*id).run();
   }
@@ -103,12 +91,7 @@ DeviceRecord read_device(Sql& sql) {
 
 std::vector<DeviceRecord> read_devices(Connection& connection) {
   std::vector<DeviceRecord> devices;
-  Sql sql(connection,
-          "SELECT id, device_uuid, vendor_id, product_id, driver_id, driver_version, "
-          "pipeline_cache_uuid, name,"
-          " driver_name, driver_info, kind, api_version, memory_bytes, unified_memory, limits, "
-          "created_at"
-          " FROM devices ORDER BY id");
+  Sql sql(connection, "SELECT " ROOFTILE_DEVICE_COLUMNS " FROM devices ORDER BY id");
   while (sql.next_row()) devices.push_back(read_device(sql));
   return devices;
 }

@@ -15,9 +15,14 @@ std::optional<RowId> find_device_row(Connection& connection, const DeviceProfile
 /// differ.
 RowId store_device(Connection& connection, const DeviceProfile& profile);
 RowId insert_device(Connection& connection, const DeviceProfile& profile);
-/// Reads id, device_uuid, vendor_id, product_id, driver_id, driver_version, pipeline_cache_uuid,
-/// name, driver_name, driver_info, kind, api_version, memory_bytes, unified_memory, limits,
-/// created_at.
+/// The columns that identify a device, those that are kept up to date, and all that read_device()
+/// reads. Macros, because a statement is one literal (class Sql).
+#define ROOFTILE_DEVICE_IDENTITY \
+  "device_uuid, vendor_id, product_id, driver_id, driver_version, pipeline_cache_uuid"
+#define ROOFTILE_DEVICE_DESCRIPTION \
+  "name, driver_name, driver_info, kind, api_version, memory_bytes, unified_memory, limits"
+#define ROOFTILE_DEVICE_COLUMNS \
+  "id, " ROOFTILE_DEVICE_IDENTITY ", " ROOFTILE_DEVICE_DESCRIPTION ", created_at"
 DeviceRecord read_device(Sql& sql);
 std::vector<DeviceRecord> read_devices(Connection& connection);
 

@@ -45,13 +45,8 @@ Problem read_problem(Sql& sql) {
 }
 
 std::optional<RowId> find_problem(Connection& connection, const Problem& problem) {
-  Sql sql(
-      connection,
-      "SELECT id FROM problems WHERE type = ? AND trans_a = ? AND trans_b = ? AND m = ? AND "
-      "n = ? AND k = ?"
-      " AND batch = ? AND lda = ? AND ldb = ? AND ldc = ? AND stride_a = ? AND stride_b = ? "
-      "AND stride_c = ? AND epilogue = ? AND alpha = ? AND beta = ? AND experts = ? AND groups = ? "
-      "AND largest = ?");
+  Sql sql(connection, "SELECT id FROM problems WHERE (" ROOFTILE_PROBLEM_COLUMNS
+                      ") = (" ROOFTILE_PROBLEM_VALUES ")");
   bind_problem(sql, problem);
   if (sql.step()) return sql.integer();
   return std::nullopt;
@@ -59,13 +54,9 @@ std::optional<RowId> find_problem(Connection& connection, const Problem& problem
 
 RowId store_problem(Connection& connection, const Problem& problem) {
   if (const std::optional<RowId> id = find_problem(connection, problem)) return *id;
-  Sql insert(
-      connection,
-      "INSERT INTO problems (type, trans_a, trans_b, m, n, k, batch, lda, ldb, ldc, stride_a, "
-      "stride_b, stride_c, epilogue, alpha, beta, experts, groups, largest, bucket)"
-      " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
-      " ON CONFLICT (m, n, k, batch, type, trans_a, trans_b, lda, ldb, ldc, stride_a, stride_b, "
-      "stride_c, epilogue, alpha, beta, experts, groups, largest) DO NOTHING");
+  Sql insert(connection, "INSERT INTO problems (" ROOFTILE_PROBLEM_COLUMNS
+                         ", bucket) VALUES (" ROOFTILE_PROBLEM_VALUES
+                         ", ?) ON CONFLICT (" ROOFTILE_PROBLEM_COLUMNS ") DO NOTHING");
   bind_problem(insert, problem);
   insert.bind(to_string(bucket_of(problem))).run();
   return find_problem(connection, problem).value();

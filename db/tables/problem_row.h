@@ -7,8 +7,14 @@
 
 namespace rooftile {
 
-/// Binds, or reads, type, trans_a, trans_b, m, n, k, batch, lda, ldb, ldc, the strides, epilogue,
-/// alpha, beta, experts, groups, largest.
+/// The columns that bind_problem() and read_problem() know, and a parameter for each. Macros,
+/// because a statement is one literal (class Sql). No other table that is joined has columns of
+/// these names.
+#define ROOFTILE_PROBLEM_COLUMNS                                                         \
+  "type, trans_a, trans_b, m, n, k, batch, lda, ldb, ldc, stride_a, stride_b, stride_c," \
+  " epilogue, alpha, beta, experts, groups, largest"
+#define ROOFTILE_PROBLEM_VALUES "?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?"
+
 void bind_problem(Sql& sql, const Problem& problem);
 Problem read_problem(Sql& sql);
 

@@ -72,22 +72,23 @@ TEST_F(StoreTest, ImportedSearchesAreNotLocal) {
 TEST_F(StoreTest, ThePreviousCalibrationIsOfTheSameOrigin) {
   Store store(file());
   const Filled filled = fill_store(store);
-  const auto before = store.calibration_before_latest(filled.device);
-  ASSERT_TRUE(before.has_value());
-  ASSERT_THAT(before->figures, SizeIs(1));
-  EXPECT_EQ(before->figures[0].value, 10);
-  EXPECT_FALSE(before->at.empty());
+  const auto calibrations = [](const Store& from, RowId device) {
+    return from.calibrations(device, Provenance::kAny, 3);
+  };
+  ASSERT_THAT(calibrations(store, filled.device), SizeIs(2));
+  const CalibrationRecord before = calibrations(store, filled.device)[1];
+  ASSERT_THAT(before.figures, SizeIs(1));
+  EXPECT_EQ(before.figures[0].value, 10);
+  EXPECT_FALSE(before.at.empty());
 
   store.export_to(folder_ / "export.db", std::vector<RowId>{filled.device});
   Store other(folder_ / "other.db");
   const RowId device = other.device_id(filled.profile);
-  EXPECT_EQ(other.calibration_before_latest(device), std::nullopt)
-      << "the device has no calibration";
+  EXPECT_THAT(calibrations(other, device), IsEmpty());
   other.import_from(folder_ / "export.db");
-  EXPECT_TRUE(other.calibration_before_latest(device).has_value())
-      << "both calibrations are imported";
-  other.add_calibration(device, before->figures);
-  EXPECT_EQ(other.calibration_before_latest(device), std::nullopt)
+  EXPECT_THAT(calibrations(other, device), SizeIs(2)) << "both calibrations are imported";
+  other.add_calibration(device, before.figures);
+  EXPECT_THAT(calibrations(other, device), SizeIs(1))
       << "its own first calibration has no predecessor";
 }
 

@@ -235,8 +235,7 @@ class ValueChanger {
 };
 
 inline void read_device(const Store& store, RowId device) {
-  read_or_refuse([&] { store.latest_calibration(device); });
-  read_or_refuse([&] { store.calibration_before_latest(device); });
+  read_or_refuse([&] { store.calibrations(device, Provenance::kAny, 2); });
   read_or_refuse([&] { store.search_curves(device); });
   read_or_refuse([&] { store.tuned_kernels(device, "1.0"); });
   read_or_refuse([&] { store.winners(device); });
