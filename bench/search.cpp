@@ -11,7 +11,7 @@
 #include "bench/contests/replay.h"
 #include "bench/contests/search_curves.h"
 #include "core/numbers/statistics.h"
-#include "tuner/search/strategy_choice.h"
+#include "tuner/search/strategies.h"
 
 namespace rooftile::search_bench {
 namespace {

@@ -9,7 +9,7 @@
 #include "generator/compiler_work.h"
 #include "runtime/model/roofline.h"
 #include "tuner/search/elimination.h"
-#include "tuner/search/strategy_choice.h"
+#include "tuner/search/strategies.h"
 
 namespace rooftile {
 namespace {

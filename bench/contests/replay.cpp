@@ -12,7 +12,7 @@
 #include "db/store.h"
 #include "runtime/model/calibration.h"
 #include "tuner/search.h"
-#include "tuner/search/strategy_choice.h"
+#include "tuner/search/strategies.h"
 
 namespace rooftile {
 namespace {

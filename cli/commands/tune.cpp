@@ -22,7 +22,7 @@
 #include "report/problem.h"
 #include "runtime/device/device.h"
 #include "tuner/problems/logged_problems.h"
-#include "tuner/search/strategy_choice.h"
+#include "tuner/search/strategies.h"
 #include "tuner/stored/imported_lists.h"
 
 namespace rooftile {

@@ -1,6 +1,5 @@
-// Order in which the candidates of a space are measured. A strategy is one file,
-// strategies/NAME.cpp, with one function, make_NAME; the table of all strategies is generated from
-// the folder.
+// Order in which the candidates of a space are measured. strategies.cpp has the table of all
+// strategies.
 #pragma once
 
 #include <cstdint>

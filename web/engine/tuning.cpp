@@ -11,7 +11,7 @@
 #include "generator/space.h"
 #include "runtime/kernel/staging.h"
 #include "runtime/model/roofline.h"
-#include "tuner/search/strategy_choice.h"
+#include "tuner/search/strategies.h"
 
 namespace rooftile::web {
 namespace {

@@ -9,7 +9,7 @@
 #include "core/error.h"
 #include "core/numbers/random.h"
 #include "tests/support/refusal.h"
-#include "tuner/search/strategy_choice.h"
+#include "tuner/search/strategies.h"
 
 namespace rooftile {
 namespace {

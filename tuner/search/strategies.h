@@ -1,4 +1,4 @@
-// Search strategies by name.
+// Search strategies by name: a table in strategies.cpp.
 #pragma once
 
 #include <string>
@@ -10,6 +10,6 @@ namespace rooftile {
 /// Equal arguments give equal searches. Throws kInvalidArgument for an unknown name.
 std::unique_ptr<Strategy> make_strategy(std::string_view name, const SearchSpace& space,
                                         std::uint64_t seed);
-std::vector<std::string> strategy_names();  ///< In alphabetical order.
+std::vector<std::string> strategy_names();  ///< In the order of the table, which is alphabetical.
 
 }  // namespace rooftile
