@@ -152,7 +152,6 @@ class Store {
   /// All portfolio kernels of a class with any verdict, those with a place first. They need not be
   /// measured again.
   std::vector<PortfolioKernel> measured_portfolio(RowId device, std::string_view signature) const;
-  std::vector<RegretRecord> regrets(RowId device) const;  // by signature
 
   void put_certificate(RowId device, RowId candidate, std::string_view generator_version,
                        bool passed, std::string_view detail);

@@ -112,30 +112,4 @@ std::vector<PortfolioKernel> Store::imported_portfolio(RowId device, RowId here)
   });
 }
 
-std::vector<RegretRecord> Store::regrets(RowId device) const {
-  return impl_->guarded("reading what is expected of untuned problems", [&] {
-    std::vector<RegretRecord> regrets;
-    Sql sql(*impl_->connection,
-            "SELECT signature, problems, median, median_low, median_high, mean, worst_decile, "
-            "worst, nearest_median, nearest_mean, nearest_worst_decile"
-            " FROM selector_regrets WHERE device_id = ? ORDER BY signature");
-    sql.bind(device);
-    while (sql.next_row()) {
-      RegretRecord& regret = regrets.emplace_back();
-      regret.signature = sql.text();
-      regret.problems = static_cast<std::size_t>(sql.integer());
-      for (std::optional<double>* of_median :
-           {&regret.median, &regret.median_low, &regret.median_high})
-        *of_median = sql.optional_real();
-      regret.mean = sql.real();
-      regret.worst_decile = sql.real();
-      regret.worst = sql.real();
-      regret.nearest_median = sql.optional_real();
-      regret.nearest_mean = sql.real();
-      regret.nearest_worst_decile = sql.real();
-    }
-    return regrets;
-  });
-}
-
 }  // namespace rooftile

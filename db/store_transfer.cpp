@@ -73,7 +73,6 @@ class KernelTimes {
       if (samples.size() >= limit) return;
       sample.variant = variant;
       sample.ns = ns;
-      sample.best_ns = order.front().first;
       samples.push_back(sample);
     }
   }
@@ -185,9 +184,7 @@ std::vector<TransferSample> Store::transfer_samples(RowId device, const Problem&
           bool any = false;
           for (const RowId run : runs[from->device]) any |= times.add(run, other.id);
           if (any)
-            times.append_to(samples,
-                            {.from = *from, .problem = other.problem, .distance = other.distance},
-                            device, limit);
+            times.append_to(samples, {.from = *from, .problem = other.problem}, device, limit);
         }
       }
       begin = end;

@@ -57,13 +57,6 @@ int InstructionCounts::others() const {
   return others - products() - count(kDelay);
 }
 
-int InstructionCounts::in_memory(MemorySpace space) const {
-  int found = 0;
-  for (const auto& [access, count] : accesses)
-    if (access.space == space) found += count;
-  return found;
-}
-
 std::optional<double> InstructionCounts::others_per_product() const {
   if (products() == 0) return std::nullopt;
   return static_cast<double>(others()) / products();

@@ -27,8 +27,6 @@ struct InstructionCounts {
   }
   /// Instructions that are neither products nor delays. Unknown ones are among them.
   int others() const;
-  /// Loads, stores and atomic operations in this memory.
-  int in_memory(MemorySpace space) const;
   /// Others for each product; nothing without a product.
   std::optional<double> others_per_product() const;
 

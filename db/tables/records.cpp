@@ -163,12 +163,6 @@ bool brought_anything(const ImportReport& r) {
   return r.devices + r.calibrations + r.runs + r.samples + r.winners + r.portfolio > 0;
 }
 
-std::string_view name(Nearness nearness) {
-  constexpr std::array<std::string_view, 5> kNames = {"same device and driver", "same device",
-                                                      "same product", "same driver", "same kind"};
-  return kNames[static_cast<std::size_t>(nearness)];
-}
-
 std::string parameters_json(const Variant& variant) {
   JsonValue json = JsonValue::object();
   for (const auto& [parameter, value] : parameters(variant)) {

@@ -283,7 +283,6 @@ enum class Nearness : std::uint8_t {
   kSameDriver,   // vendor and driver
   kSameKind,     // discrete, integrated, software, ...
 };
-std::string_view name(Nearness nearness);  // "same product"
 struct NearDevice {
   RowId device = 0;
   Nearness nearness = Nearness::kSameKind;
@@ -296,10 +295,8 @@ struct NearDevice {
 struct TransferSample {
   NearDevice from;
   Problem problem;
-  double distance = 0;  // size_distance of problem and the wanted one
   Variant variant;
-  double ns = 0;       // kernel and packing
-  double best_ns = 0;  // of all kernels on that device and problem: ns / best_ns has no unit
+  double ns = 0;  // kernel and packing
 };
 
 /// The amount of data about a device.

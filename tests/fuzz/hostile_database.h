@@ -242,7 +242,6 @@ inline void read_device(const Store& store, RowId device) {
   read_or_refuse([&] { store.unknown_winners(device); });
   read_or_refuse([&] { store.portfolio(device, "1.0"); });
   read_or_refuse([&] { store.measured_portfolio(device, "f32.nt"); });
-  read_or_refuse([&] { store.regrets(device); });
   read_or_refuse([&] { store.black_listed(device); });
   read_or_refuse([&] { store.certified_candidates(device, "1.0", "f32.nt"); });
   read_or_refuse([&] { store.wrong_kernels(device, "1.0"); });
