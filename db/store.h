@@ -132,10 +132,9 @@ class Store {
   /// out.
   std::vector<TunedKernel> tuned_kernels(RowId device, std::string_view generator_version) const;
   /// Every entry that this version can parse, whether it may be dispatched or not, by bucket and
-  /// rank.
-  std::vector<RankedKernel> winners(RowId device) const;
-  /// The entries that this version cannot parse, by bucket and rank.
-  std::vector<UnknownWinner> unknown_winners(RowId device) const;
+  /// rank. unknown: null, or where those go that it cannot parse.
+  std::vector<RankedKernel> winners(RowId device,
+                                    std::vector<UnknownWinner>* unknown = nullptr) const;
 
   /// Replaces what is known of how certain a problem's winner is.
   void put_outcome(RowId device, const OutcomeRecord& record);

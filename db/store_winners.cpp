@@ -9,14 +9,13 @@ namespace {
 /// as w.
 #define ROOFTILE_ENTRY_COLUMNS                                          \
   "w.bucket, w.rank, w.kernel_ns, w.pack_ns, " ROOFTILE_PROBLEM_COLUMNS \
-  ", c.id,"                                                             \
-  " c.hash, c.signature, c.variant"
+  ", c.id, c.hash, c.signature, c.variant"
 #define ROOFTILE_ENTRY_TABLES                       \
   " AS w JOIN problems AS p ON p.id = w.problem_id" \
-  " JOIN candidates AS c ON c.id = w.candidate_id"
+  " LEFT JOIN candidates AS c ON c.id = w.candidate_id"
 
 /// Reads ROOFTILE_ENTRY_COLUMNS. Returns false when this version cannot parse the variant, because
-/// a newer version or an editor wrote it.
+/// a newer version or an editor wrote it, and when an editor removed the candidate.
 bool read_tuned_kernel(Sql& sql, TunedKernel& kernel) {
   kernel.bucket = sql.text();
   kernel.rank = static_cast<int>(sql.integer());
@@ -24,6 +23,7 @@ bool read_tuned_kernel(Sql& sql, TunedKernel& kernel) {
   kernel.pack_ns = sql.real();
   try {
     kernel.problem = read_problem(sql);
+    if (sql.null()) return false;
     kernel.candidate.id = sql.integer();
     kernel.candidate.hash = sql.text();
     kernel.candidate.signature = sql.text();
@@ -88,12 +88,13 @@ std::vector<TunedKernel> Store::tuned_kernels(RowId device,
   });
 }
 
-std::vector<RankedKernel> Store::winners(RowId device) const {
+std::vector<RankedKernel> Store::winners(RowId device, std::vector<UnknownWinner>* unknown) const {
   return impl_->guarded("reading the ranked kernels", [&] {
     std::vector<RankedKernel> kernels;
     Sql sql(
         *impl_->connection,
-        "SELECT coalesce(f.verdict, 'none'), coalesce(f.generator_version, ''),"
+        "SELECT coalesce(c.variant, ''), coalesce(f.verdict, 'none'), "
+        "coalesce(f.generator_version, ''),"
         " coalesce(f.detail, ''), b.candidate_id IS NOT NULL, coalesce(b.reason, ''),"
         " " ROOFTILE_ENTRY_COLUMNS " FROM winners" ROOFTILE_ENTRY_TABLES
         " LEFT JOIN certificates AS f ON f.id = (SELECT max(newest.id) FROM certificates AS newest"
@@ -104,13 +105,17 @@ std::vector<RankedKernel> Store::winners(RowId device) const {
     sql.bind(device);
     while (sql.next_row()) {
       RankedKernel entry;
+      std::string variant = sql.text();
       entry.verdict = parse_verdict(sql.text());
       entry.generator_version = sql.text();
       entry.verdict_detail = sql.text();
       const bool black_listed = sql.integer() != 0;
       std::string reason = sql.text();
       if (black_listed) entry.black_list_reason = std::move(reason);
-      if (read_tuned_kernel(sql, entry.kernel)) kernels.push_back(std::move(entry));
+      if (read_tuned_kernel(sql, entry.kernel))
+        kernels.push_back(std::move(entry));
+      else if (unknown != nullptr)
+        unknown->push_back({std::move(entry.kernel.bucket), std::move(variant)});
     }
     return kernels;
   });
@@ -132,31 +137,6 @@ std::vector<ImportedKernel> Store::imported_kernels(RowId device, RowId here) co
       if (read_tuned_kernel(sql, imported.kernel)) kernels.push_back(std::move(imported));
     }
     return kernels;
-  });
-}
-
-std::vector<UnknownWinner> Store::unknown_winners(RowId device) const {
-  return impl_->guarded("reading ranked kernels of other versions", [&] {
-    std::vector<UnknownWinner> unknown;
-    Sql sql(*impl_->connection,
-            "SELECT w.bucket, coalesce(c.variant, '') FROM winners AS w"
-            " LEFT JOIN candidates AS c ON c.id = w.candidate_id"
-            " WHERE w.device_id = ? ORDER BY w.bucket, w.rank");
-    sql.bind(device);
-    while (sql.next_row()) {
-      UnknownWinner winner;
-      winner.bucket = sql.text();
-      winner.variant = sql.text();
-      try {
-        if (!winner.variant.empty()) {
-          parse_variant(winner.variant);
-          continue;
-        }
-      } catch (const Error&) {
-      }
-      unknown.push_back(std::move(winner));
-    }
-    return unknown;
   });
 }
 

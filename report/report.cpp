@@ -78,7 +78,8 @@ std::vector<StaleReport> stale_lists(const Store& store, RowId device,
                                      std::string_view generator_version) {
   std::vector<StaleReport> stale;
   std::vector<Problem> seen;
-  for (const RankedKernel& entry : store.winners(device)) {
+  std::vector<UnknownWinner> unknown;
+  for (const RankedKernel& entry : store.winners(device, &unknown)) {
     const Problem& p = entry.kernel.problem;
     const auto reported = [&](const ProblemReport& report) { return same_problem(report, p); };
     if (std::ranges::any_of(usable, reported) || std::ranges::find(seen, p) != seen.end()) continue;
@@ -87,9 +88,9 @@ std::vector<StaleReport> stale_lists(const Store& store, RowId device,
                      .kernel = short_name(entry.kernel.candidate.variant),
                      .reason = stale_reason(entry, generator_version)});
   }
-  for (const UnknownWinner& unknown : store.unknown_winners(device))
-    stale.push_back({.problem = unknown.bucket,
-                     .kernel = unknown.variant.empty() ? "unknown kernel" : unknown.variant,
+  for (const UnknownWinner& entry : unknown)
+    stale.push_back({.problem = entry.bucket,
+                     .kernel = entry.variant.empty() ? "unknown kernel" : entry.variant,
                      .reason = "this version of Rooftile does not know the kernel"});
   return stale;
 }

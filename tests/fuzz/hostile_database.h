@@ -238,8 +238,10 @@ inline void read_device(const Store& store, RowId device) {
   read_or_refuse([&] { store.calibrations(device, Provenance::kAny, 2); });
   read_or_refuse([&] { store.search_curves(device); });
   read_or_refuse([&] { store.tuned_kernels(device, "1.0"); });
-  read_or_refuse([&] { store.winners(device); });
-  read_or_refuse([&] { store.unknown_winners(device); });
+  read_or_refuse([&] {
+    std::vector<UnknownWinner> unknown;
+    store.winners(device, &unknown);
+  });
   read_or_refuse([&] { store.portfolio(device, "1.0"); });
   read_or_refuse([&] { store.measured_portfolio(device, "f32.nt"); });
   read_or_refuse([&] { store.black_listed(device); });
