@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <condition_variable>
 #include <cstdio>
+#include <cstdlib>
 #include <mutex>
 #include <system_error>
 #include <utility>
@@ -52,7 +53,9 @@ std::string left_text(double seconds) {
 
 }  // namespace
 
-ProgressBar::ProgressBar() : terminal_(can_redraw(STDERR_FILENO)) {}
+ProgressBar::ProgressBar()
+    : lines_(std::getenv("ROOFTILE_PROGRESS_LINES") != nullptr),
+      terminal_(lines_ || can_redraw(STDERR_FILENO)) {}
 
 /// A calibration says nothing before its end.
 void ProgressBar::calibrate(double budget_s) {
@@ -60,9 +63,9 @@ void ProgressBar::calibrate(double budget_s) {
   const auto draw_now = [this, budget_s, began = Clock::now()] {
     constexpr double kUsual_s = 15;
     const double past_s = std::chrono::duration<double>(Clock::now() - began).count();
-    draw(fmt::format("calibrate, {:.0f} %, about {} left; then tune for {:.0f} s",
-                     std::min(100 * past_s / kUsual_s, 99.0), left_text(kUsual_s - past_s),
-                     budget_s));
+    draw(fmt::format("{}calibrate, {:.0f} %, about {} left; then tune for {:.0f} s",
+                     lines_ ? "0.00\t" : "", std::min(100 * past_s / kUsual_s, 99.0),
+                     left_text(kUsual_s - past_s), budget_s));
   };
   draw_now();
   try {
@@ -83,9 +86,10 @@ void ProgressBar::show(const TuneProgress& p) {
   if (!terminal_ || p.phase == TunePhase::kFinished) return;
   if (p.phase == TunePhase::kCalibrating) return calibrate(p.budget_s);
   const double share = std::clamp(p.elapsed_s / std::max(p.budget_s, 1e-9), 0.0, 1.0);
-  std::string line =
-      fmt::format("{}, {:.0f} %, about {} left, {}{}", step_text(p), 100 * share,
-                  left_text(p.budget_s - p.elapsed_s), activity_text(p.phase), p.problem);
+  std::string line = lines_ ? fmt::format("{:.2f}\t{}, ", share, step_text(p))
+                            : fmt::format("{}, {:.0f} %, about {} left, ", step_text(p),
+                                          100 * share, left_text(p.budget_s - p.elapsed_s));
+  line += activity_text(p.phase) + p.problem;
   if (p.best_gflops > 0)
     line += fmt::format(": {:.1f} GFLOP/s, {:.0f} % of roof{}", p.best_gflops,
                         100 * p.roofline_share, p.limiter.empty() ? "" : ", " + p.limiter);
@@ -96,18 +100,22 @@ void ProgressBar::draw(std::string line) {
   const auto now = std::chrono::steady_clock::now();
   if (shown_ && now - drawn_ < kLeastPause) return;
   drawn_ = now;
-  line.resize(std::min(line.size(), terminal_columns(STDERR_FILENO) - 1));
-  fmt::print(stderr, "\r\x1b[K{}", line);
+  if (lines_) {
+    line += "\n";
+  } else {
+    line.resize(std::min(line.size(), terminal_columns(STDERR_FILENO) - 1));
+    line.insert(0, "\r\x1b[K");
+  }
+  fmt::print(stderr, "{}", line);
   std::fflush(stderr);
   shown_ = true;
 }
 
 void ProgressBar::clear() {
   ticker_ = {};
-  if (!shown_) return;
+  if (!std::exchange(shown_, false) || lines_) return;
   fmt::print(stderr, "\r\x1b[K");
   std::fflush(stderr);
-  shown_ = false;
 }
 
 }  // namespace rooftile

@@ -9,8 +9,9 @@
 namespace rooftile {
 
 /// One line on a terminal that is drawn anew at most ten times a second: step, share, time left,
-/// and what is measured; nothing elsewhere. Erase it before other text. The Python package reads it
-/// (python/rooftile/_progress.py).
+/// and what is measured; nothing elsewhere. Erase it before other text. For the Python package,
+/// which sets $ROOFTILE_PROGRESS_LINES and draws itself (python/rooftile/_progress.py), it is lines
+/// of a share, a tab and a text.
 class ProgressBar {
  public:
   ProgressBar();
@@ -22,7 +23,7 @@ class ProgressBar {
   void calibrate(double budget_s);
   void draw(std::string line);
 
-  bool terminal_;
+  bool lines_, terminal_;
   bool shown_ = false;
   std::chrono::steady_clock::time_point drawn_;
   std::jthread ticker_;  // draws while a calibration runs, and nothing else does then

@@ -1,45 +1,15 @@
-"""What `rooftile tune` shows on a terminal, read and shown again: by tqdm where it is installed, so also in notebooks."""
+"""The progress of `rooftile tune`, shown by tqdm where it is installed, so also in notebooks."""
 import importlib
 import os
 import re
 import sys
-from typing import Any, Callable, Optional, Tuple, Union
-
-from ._call import number_of
+from typing import Any, Callable, Union
 
 Progress = Union[bool, Callable[[float, str], None]]
 
 _COLUMNS = 20
 _USUAL = 80  # of a terminal that does not say
-_SHOWN = re.compile(r"([^,]*), (\d+) %, about \d+ \w+ left, (.*)")
-
-
-def seconds(budget: Union[str, float]) -> float:
-    """Seconds of a budget such as "60s", "3m" or "1h". Errors: ValueError, TypeError.
-
-    >>> seconds("3m"), seconds(20)
-    (180.0, 20.0)
-    """
-    if not isinstance(budget, str):
-        return number_of("budget", budget)
-    found = re.fullmatch(r"(\d+(?:\.\d+)?)([smh])", budget)
-    if found is None:
-        raise ValueError(f"budget is {budget!r}; it is a time such as \"60s\", \"3m\" or \"1h\"")
-    return float(found[1]) * {"s": 1, "m": 60, "h": 3600}[found[2]]
-
-
-def parsed(line: str) -> Optional[Tuple[float, str]]:
-    """Share of the budget that is used, and what is done, of a line that the program draws; None for other lines.
-
-    >>> parsed("tune 0/2, 50 %, about 30 s left, searching 8x8x8 nn")
-    (0.5, 'tune 0/2, searching 8x8x8 nn')
-    >>> parsed("calibrate, 0 %, about 15 s left; then tune for 60 s")
-    (0.0, 'calibrate, 0 %, about 15 s left; then tune for 60 s')
-    """
-    if line.startswith("calibrate,"):
-        return 0.0, line
-    found = _SHOWN.match(line)
-    return None if found is None else (int(found[2]) / 100, f"{found[1]}, {found[3]}")
+SHOWN = re.compile(r"([01]\.\d\d)\t(.*)")  # a share and a text, as ProgressBar of cli/ writes them for this package
 
 
 def columns() -> int:

@@ -1,10 +1,10 @@
 """The `rooftile` program from Python: tuning in a child process, devices and reports."""
 import os
-from typing import Any, Dict, Iterable, List, Mapping, NamedTuple, Optional, Sequence, Tuple, Union
+from typing import IO, Any, Dict, Iterable, List, Mapping, NamedTuple, Optional, Sequence, Union
 
 from ._call import number_of
 from ._program import about, failure, program, run
-from ._progress import Bar, Progress, parsed, seconds
+from ._progress import SHOWN, Bar, Progress
 from ._shapes import size_of
 from .errors import Error
 
@@ -69,10 +69,10 @@ def tune(shapes: Union[str, Iterable[Problem], None] = None, budget: Union[str, 
     Errors: ValueError and TypeError for shapes or a budget that is not one, Error where nothing can be tuned.
     """
     import tempfile
-    whole = seconds(budget)
+    limit = budget if isinstance(budget, str) else f"{number_of('budget', budget):g}s"
     problems: List[Problem] = []
     with tempfile.TemporaryDirectory() as folder:
-        arguments = ["tune", "--budget", budget if isinstance(budget, str) else f"{whole:g}s"]
+        arguments = ["tune", "--budget", limit]
         file = os.path.join(folder, "shapes.csv")
         if isinstance(shapes, str):
             arguments += ["--set", shapes]
@@ -118,34 +118,30 @@ class _LaterInterrupt:
 
 
 def _run_showing(arguments: List[str], progress: Progress) -> Tuned:
-    """Runs the program with its stderr on a terminal of its own, on which it draws a bar."""
+    """Runs the program, which writes lines of progress between its messages, and draws a bar."""
     import signal
     import subprocess
     import tempfile
     bar = Bar(progress)
     messages: List[str] = []
     with tempfile.TemporaryFile() as output:
-        ours, theirs = _terminal()
         starting = _LaterInterrupt()
         try:
-            # In a session of its own, so that Ctrl-C reaches it once, from here. Its terminal is ours, whatever the caller's is.
+            # In a session of its own, so that Ctrl-C reaches it once, from here.
             with starting:
-                child = subprocess.Popen([program(), *arguments], stdin=subprocess.DEVNULL, stdout=output, stderr=theirs,
-                                         start_new_session=True,
-                                         env={**os.environ, "TERM": "xterm", "NO_COLOR": "", "COLUMNS": "200"})
+                child = subprocess.Popen([program(), *arguments], stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.PIPE,
+                                         start_new_session=True, env={**os.environ, "ROOFTILE_PROGRESS_LINES": "1"})
         except BaseException:
-            os.close(ours)
             bar.close()
             raise
-        finally:
-            os.close(theirs)
+        assert child.stderr is not None
         interrupted = starting.came
         try:
             if interrupted:
                 child.send_signal(signal.SIGINT)
             while True:
                 try:
-                    _show_lines(ours, bar, messages)
+                    _show_lines(child.stderr, bar, messages)
                     break
                 except KeyboardInterrupt:
                     interrupted = True
@@ -155,7 +151,7 @@ def _run_showing(arguments: List[str], progress: Progress) -> Tuned:
             if child.poll() is None:
                 child.kill()
                 child.wait()
-            os.close(ours)
+            child.stderr.close()
             bar.close()
         output.seek(0)
         text = output.read().decode(errors="replace")
@@ -166,43 +162,15 @@ def _run_showing(arguments: List[str], progress: Progress) -> Tuned:
     return Tuned(text, "\n".join(messages))
 
 
-def _terminal() -> Tuple[int, int]:
-    """Both ends of a terminal with 200 columns; of a pipe where there are no terminals, as in a container without /dev/pts, on which the
-    program draws no bar."""
-    import pty
-    try:
-        ours, theirs = pty.openpty()
-    except OSError:
-        return os.pipe()
-    _set_columns(theirs)
-    return ours, theirs
-
-
-def _set_columns(terminal: int) -> None:
-    import fcntl
-    import struct
-    import termios
-    fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 200, 0, 0))
-
-
-def _show_lines(terminal: int, bar: Bar, messages: List[str]) -> None:
-    """Until the program has closed the terminal."""
-    rest = ""
-    while True:
-        try:
-            piece = os.read(terminal, 4096)
-        except OSError:  # the other side is closed
-            piece = b""
-        *lines, rest = (rest + piece.decode(errors="replace")).replace("\r", "\n").split("\n")
-        for line in [*lines, *([rest] if not piece else [])]:
-            line = line.replace("\x1b[K", "").strip()
-            shown = parsed(line)
-            if shown is not None:
-                bar.show(*shown)
-            elif line:
-                messages.append(line)
-        if not piece:
-            return
+def _show_lines(stderr: IO[bytes], bar: Bar, messages: List[str]) -> None:
+    """Until the program has closed it."""
+    for line in stderr:
+        text = line.decode(errors="replace").strip()
+        shown = SHOWN.fullmatch(text)
+        if shown is not None:
+            bar.show(float(shown[1]), shown[2])
+        elif text:
+            messages.append(text)
 
 
 def devices(device: Optional[str] = None) -> List[Dict[str, Any]]:

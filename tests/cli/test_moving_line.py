@@ -42,6 +42,13 @@ def test_a_pipe_gets_no_carriage_return(tuned_folder):
         assert not re.search("[\r\x1b]|about", "".join((tuned_folder / f"{name}.{part}").read_text() for part in ("txt", "err")))
 
 
+def test_the_python_package_gets_lines_of_a_share_and_a_text(tuned):
+    run = tuned.run("tune", *OTHER_SIZES, "--budget", "1s", code=SHORT, ROOFTILE_PROGRESS_LINES="1")
+    lines = [line for line in run.stderr.splitlines() if "\t" in line]
+    assert lines and all(re.fullmatch(r"[01]\.\d\d\t(tune [01]/1|finish), [^\t]*", line) for line in lines), run.stderr
+    assert not re.search("[\r\x1b]", run.stderr)
+
+
 @pytest.mark.parametrize("arguments, step", [(["--recalibrate"], r"calibrate, [1-9]\d* %, about \d+ s left; then tune for 60 s"), ([], r"tune 0/1, \d")])
 def test_ctrl_c_leaves_the_cursor_behind_a_whole_line(tuned, arguments, step):
     code, text = tune(tuned, "--budget", "60s", *arguments, interrupt_at=[step])
