@@ -7,7 +7,6 @@
 #include "core/files/new_file.h"
 #include "db/exchange/foreign_file.h"
 #include "db/exchange/import_rows.h"
-#include "db/exchange/limited_length.h"
 #include "db/open/file_location.h"
 #include "db/schema/schema.h"
 #include "db/store_impl.h"
@@ -113,7 +112,7 @@ ImportReport Store::import_from(const fs::path& file) {
     // The import inserts into all parts of large indices; this caches 64 MiB of their pages.
     connection.database().exec("PRAGMA cache_size = -65536");
     const ForeignFile theirs(connection, source);
-    const LimitedLength limited(connection);
+    connection.limit_values();
     try {
       Atomically atomically(connection);
       const ImportReport report = import_rows(connection, source.string());

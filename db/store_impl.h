@@ -2,9 +2,6 @@
 // one file for each subject.
 #pragma once
 
-#include <optional>
-
-#include "db/exchange/limited_length.h"
 #include "db/open/open_file.h"
 #include "db/sqlite/connection.h"
 #include "db/store.h"
@@ -15,7 +12,6 @@ struct Store::Impl {
   StoreOptions options;
   std::string note;
   std::unique_ptr<Connection> connection;
-  std::optional<LimitedLength> limited;          // of connection, to a file of others
   std::unique_ptr<Connection> query_connection;  // made by the first query()
 
   /// Runs body and turns an exception of SQLite's into an Error that says what was being done.

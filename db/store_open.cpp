@@ -23,7 +23,7 @@ Store::Store(const std::filesystem::path& path, const StoreOptions& options)
   impl_->options = options;
   impl_->note = std::move(opened.note);
   impl_->connection = std::move(opened.connection);
-  if (options.foreign) impl_->limited.emplace(*impl_->connection);
+  if (options.foreign) impl_->connection->limit_values();
 }
 
 Store::~Store() = default;

@@ -7,8 +7,8 @@
 #include "core/numbers/statistics.h"
 #include "generator/space.h"
 #include "generator/version.h"
+#include "runtime/model/predict.h"
 #include "runtime/model/roofline.h"
-#include "tuner/beside_host.h"
 #include "tuner/expected_times.h"
 #include "tuner/measure/paired_comparison.h"
 #include "tuner/ranked_candidates.h"
@@ -37,6 +37,34 @@ constexpr double kSlowCompileShare = 0.15;
 constexpr double kOtherClaims = 0.1;
 // After so many batches for whole calls, one is for calls with a packed operand.
 constexpr std::size_t kCallBatches = 5;
+
+/// Times the winner and the host's BLAS in turns for up to `seconds`. There is no comparison where
+/// the host is predicted to take longer than there is time for: a call of BLAS cannot be stopped.
+HostComparison beside_host(const ProblemTunerContext& context, const Problem& problem,
+                           const Variant& winner, double seconds) {
+  // The first round calls the host three times: once for its time, once untimed, once timed.
+  constexpr double kHostCalls = 3;
+  std::optional<double> predicted_ns;
+  if (context.host_rates != nullptr && is_calibrated(*context.host_rates)) {
+    const double plain_ns = predict_host_ns(retyped(problem, {}), *context.host_rates);
+    const double left_s = std::min(seconds, context.options.budget_s - context.elapsed_s());
+    if (kHostCalls * plain_ns * 1e-9 > left_s) return {};
+    // The model of the host covers plain float32 calls only.
+    if (problem.types == Types{} && problem.epilogue == Epilogue{} && problem.batch == 1 &&
+        !is_grouped(problem))
+      predicted_ns = plain_ns;
+  }
+  const double end_s = now_s() + seconds;
+  const auto scope = context.runner.account().during(Activity::kHost);
+  return compare_with_host(
+      problem, predicted_ns,
+      [&]() -> std::optional<double> {
+        const auto reply = context.runner.time(winner, problem, {.samples = 1});
+        if (!reply) return std::nullopt;
+        return context.runner.level() * (median(reply->kernel_ns) + reply->pack_ns);
+      },
+      [&] { return context.over() || now_s() >= end_s; });
+}
 
 }  // namespace
 

@@ -11,11 +11,11 @@
 #include "core/time_account.h"
 #include "db/store.h"
 #include "runtime/model/portfolio.h"
-#include "tuner/measure/noise_report.h"
 #include "tuner/stored/certify_imported.h"
 #include "tuner/stored/refresh.h"
 #include "tuner/tune_options.h"
 #include "tuner/worker/calibration_run.h"
+#include "tuner/worker/sample_log.h"
 
 namespace rooftile {
 

@@ -11,7 +11,6 @@
 #include <vector>
 
 #include "core/error.h"
-#include "db/exchange/limited_length.h"
 #include "db/schema/schema.h"
 
 namespace rooftile {
@@ -63,7 +62,7 @@ std::string convert_before_release(const Connection& file, TemporaryName& copy) 
   ::close(descriptor);
 
   Connection fresh(copy.path(), Access::kReadWrite, file.busy_timeout_ms());
-  const LimitedLength limited(fresh);
+  fresh.limit_values();
   fresh.database().exec("PRAGMA journal_mode = OFF; PRAGMA foreign_keys = ON");
   create_schema(fresh);
   fresh.attach(file.path(), file.access(), "old");

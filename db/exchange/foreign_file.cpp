@@ -9,7 +9,6 @@
 #include "db/exchange/before_release.h"
 #include "db/exchange/foreign_text.h"
 #include "db/exchange/foreign_values.h"
-#include "db/exchange/limited_length.h"
 #include "db/schema/schema.h"
 #include "db/sqlite/sidecars.h"
 
@@ -100,7 +99,7 @@ ForeignFile::ForeignFile(Connection& own, const fs::path& file, const ForeignUse
         foreign.refuse(wrong);
       theirs = open_for_reading(copy_.path(), own.busy_timeout_ms());
     }
-    const LimitedLength limited(*theirs);
+    theirs->limit_values();
     check_identity(*theirs, foreign);
     check_content(*theirs, foreign);
     own_.attach(theirs->path(), theirs->access(), "theirs");
@@ -119,7 +118,7 @@ void refuse_foreign(const fs::path& file, const StoreOptions& options) {
   const ForeignUse use{.no_database = "is not a tuning database", .outcome = outcome};
   Connection checking(file, Access::kMemory, options.busy_timeout_ms);
   const ForeignFile theirs(checking, file, use);
-  const LimitedLength limited(checking);
+  checking.limit_values();
   add_text_functions(checking);
   try {
     if (const std::string_view found = find_suspicious(checking); !found.empty())

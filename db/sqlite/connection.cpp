@@ -54,6 +54,11 @@ bool Connection::in_transaction() const {
   return sqlite3_get_autocommit(database_.getHandle()) == 0;
 }
 
+void Connection::limit_values() {
+  constexpr int kLongestBytes = 16 << 20;  // compiler statistics, the longest, take some KiB
+  sqlite3_limit(database_.getHandle(), SQLITE_LIMIT_LENGTH, kLongestBytes);
+}
+
 std::int64_t Connection::integer(const char* sql) { return database_.execAndGet(sql).getInt64(); }
 
 std::string Connection::text(const char* sql) { return database_.execAndGet(sql).getString(); }

@@ -36,6 +36,9 @@ class Connection {
   Access access() const { return access_; }
   int busy_timeout_ms() const { return busy_timeout_ms_; }
   bool in_transaction() const;
+  /// From now on SQLite refuses values that are longer than any value that Rooftile writes, so that
+  /// a file of elsewhere cannot exhaust the memory.
+  void limit_values();
   std::int64_t integer(const char* sql);  // first column of the first row
   std::string text(const char* sql);
   /// Attaches a file for reading, whatever access says. path is absolute. Not allowed inside a

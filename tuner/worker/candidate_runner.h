@@ -12,7 +12,6 @@
 
 #include "db/store.h"
 #include "tuner/measure/drift_monitor.h"
-#include "tuner/measure/noise_report.h"
 #include "tuner/worker/block_list.h"
 #include "tuner/worker/budget.h"
 #include "tuner/worker/candidate_requests.h"

@@ -3,12 +3,19 @@
 
 #include <cstddef>
 #include <map>
+#include <optional>
 
 #include "db/store.h"
-#include "tuner/measure/noise_report.h"
 #include "tuner/worker/measure.h"
 
 namespace rooftile {
+
+/// Disturbances of a run's measurements, for users.
+struct NoiseReport {
+  /// Samples that were resampled, and samples that were kept and flagged noisy.
+  std::size_t retaken = 0, noisy = 0;
+  std::optional<double> slowdown;  ///< Over the whole run: Drift::slowdown().
+};
 
 class SampleLog {
  public:
