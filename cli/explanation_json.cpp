@@ -1,14 +1,9 @@
-#include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "cli/explanation.h"
 
 namespace rooftile {
 namespace {
-
-nlohmann::json number(double x) {
-  return std::isfinite(x) ? nlohmann::json(x) : nlohmann::json(nullptr);
-}
 
 template <typename T>
 nlohmann::json number(const std::optional<T>& x) {
@@ -32,12 +27,12 @@ nlohmann::json packed(const Residencies& where) {
 nlohmann::json json_of(const Decision& d, const Operation& operation) {
   return {{"flops", operation.flops},
           {"bytes", operation.bytes},
-          {"intensity", number(operation.flops / operation.bytes)},
+          {"intensity", operation.flops / operation.bytes},
           {"tier", name(d.tier)},
           {"score", d.score},
-          {"device_ns", number(d.device_ns)},
-          {"host_ns", number(d.host_ns)},
-          {"host1_ns", number(d.host1_ns)},
+          {"device_ns", d.device_ns},
+          {"host_ns", d.host_ns},
+          {"host1_ns", d.host1_ns},
           {"veto", d.veto},
           {"veto_name", name(d.veto_name)}};
 }
@@ -50,7 +45,7 @@ nlohmann::json json_of(const ExplainedWork& work) {
   nlohmann::json all = json_of(d, work.operation);
   nlohmann::json factors = nlohmann::json::array(), flips = nlohmann::json::array();
   const bool vetoed = d.veto_name != Veto::kNone;
-  const auto known = [&](double x) { return vetoed ? nlohmann::json(nullptr) : number(x); };
+  const auto known = [&](double x) { return vetoed ? nlohmann::json(nullptr) : nlohmann::json(x); };
   for (const Factor& f : d.factors)
     factors.push_back({{"name", f.name}, {"value", known(f.value)}, {"ns", known(f.ns)}});
   for (const NamedFlip& named : work.flips)
@@ -67,16 +62,16 @@ nlohmann::json json_of(const ExplainedWork& work) {
   all["forced_device"] = e.forced_device;
   all["factors"] = factors;
   all["split"] = e.split.wins;
-  all["split_ns"] = number(e.split.ns);
+  all["split_ns"] = e.split.ns;
   all["split_shares"] = e.split.shares;
   all["split_reason"] = e.split.reason;
-  all["submit_ns"] = number(d.submit_ns);
-  all["upload_ns"] = number(d.upload_ns);
-  all["kernel_ns"] = number(d.kernel_ns);
-  all["download_ns"] = number(d.download_ns);
-  all["pass_ns"] = number(d.pass_ns);
+  all["submit_ns"] = d.submit_ns;
+  all["upload_ns"] = d.upload_ns;
+  all["kernel_ns"] = d.kernel_ns;
+  all["download_ns"] = d.download_ns;
+  all["pass_ns"] = d.pass_ns;
   all["pass_over"] = d.pass_over;
-  all["overlapped_ns"] = number(d.overlapped_ns);
+  all["overlapped_ns"] = d.overlapped_ns;
   all["way_a"] = name(d.transfer_paths.a);
   all["way_b"] = name(d.transfer_paths.b);
   all["way_c_in"] = name(d.transfer_paths.c_in);

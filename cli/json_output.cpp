@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <cstdlib>
 
 namespace rooftile {
@@ -18,7 +17,7 @@ Ordered cell_json(const std::string& text, Store::CellKind kind) {
     case Store::CellKind::kInteger:
       return std::strtoll(text.c_str(), nullptr, 10);
     case Store::CellKind::kReal:
-      return finite_json(std::strtod(text.c_str(), nullptr));
+      return std::strtod(text.c_str(), nullptr);
     case Store::CellKind::kText:
       return text;
   }
@@ -34,8 +33,6 @@ CLI::Option* add_json(CLI::App& command, bool& json) {
 void print_json(const Ordered& json) {
   fmt::print("{}\n", json.dump(2, ' ', false, Ordered::error_handler_t::replace));
 }
-
-Ordered finite_json(double x) { return std::isfinite(x) ? Ordered(x) : Ordered(nullptr); }
 
 Ordered device_fields(const DeviceProfile& device) {
   return {{"name", device.name}, {"uuid", device.device_uuid}, {"driver", device.driver_info}};

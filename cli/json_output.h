@@ -13,11 +13,10 @@ namespace rooftile {
 
 /// The option --json of a command.
 CLI::Option* add_json(CLI::App& command, bool& json);
-/// Prints an object and a line break. Text that is no UTF-8, as drivers may give, is replaced.
+/// Prints an object and a line break. Numbers that are not finite become null, as JSON has none;
+/// text that is no UTF-8, as drivers may give, is replaced.
 void print_json(const nlohmann::ordered_json& json);
 
-/// null for infinity and NaN, which JSON does not have.
-nlohmann::ordered_json finite_json(double x);
 /// {"name": ..., "uuid": ..., "driver": ...}
 nlohmann::ordered_json device_fields(const DeviceProfile& device);
 /// Objects by column, with numbers as numbers and NULL as null. A column whose name was there

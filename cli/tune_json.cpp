@@ -11,7 +11,7 @@ namespace {
 using Ordered = nlohmann::ordered_json;
 
 /// null for a time or ratio that was not measured.
-Ordered measured(double x) { return x > 0 ? finite_json(x) : Ordered(nullptr); }
+Ordered measured(double x) { return x > 0 ? Ordered(x) : Ordered(nullptr); }
 
 template <typename Value>
 Ordered or_null(const std::optional<Value>& value) {

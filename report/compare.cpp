@@ -146,23 +146,22 @@ void write_device(fmt::memory_buffer& out, const DeviceComparison& device, std::
 
 Json json_of(const DeviceComparison& device) {
   const auto optional = [](const std::optional<double>& value) {
-    return value ? json_number(*value) : Json(nullptr);
+    return value ? Json(*value) : Json(nullptr);
   };
   Json figures = Json::array(), problems = Json::array();
   for (const FigureComparison& f : device.figures)
-    figures.push_back(
-        {{"name", f.name},
-         {"unit", f.unit},
-         {"here", optional(f.here)},
-         {"there", optional(f.there)},
-         {"ratio", f.here && f.there ? json_number(*f.there / *f.here) : Json(nullptr)}});
+    figures.push_back({{"name", f.name},
+                       {"unit", f.unit},
+                       {"here", optional(f.here)},
+                       {"there", optional(f.there)},
+                       {"ratio", f.here && f.there ? Json(*f.there / *f.here) : Json(nullptr)}});
   for (const ProblemComparison& p : device.problems) {
     Json problem = json_of(p.problem);
     problem.update({{"kernel_here", p.kernel_here},
                     {"kernel_there", p.kernel_there},
-                    {"here_ns", json_number(p.here_ns)},
-                    {"there_ns", json_number(p.there_ns)},
-                    {"ratio", json_number(p.ratio())}});
+                    {"here_ns", p.here_ns},
+                    {"there_ns", p.there_ns},
+                    {"ratio", p.ratio()}});
     problems.push_back(std::move(problem));
   }
   return {{"here", json_identity(device.here)},

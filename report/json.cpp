@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <cmath>
 #include <span>
 
 #include "report/json_values.h"
@@ -25,9 +24,9 @@ Json json_of(const std::optional<CompilerFacts>& facts) {
 
 Json json_of(const LevelReport& level) {
   return {{"level", level.level},
-          {"bytes", json_number(level.bytes)},
+          {"bytes", level.bytes},
           {"source", level.modelled_bytes ? "counted" : "modelled"},
-          {"modelled_bytes", json_number(level.modelled_bytes.value_or(level.bytes))},
+          {"modelled_bytes", level.modelled_bytes.value_or(level.bytes)},
           {"intensity", json_known(level.intensity)},
           {"gbps", json_known(level.gbps)},
           {"gflops", json_known(level.gflops)},
@@ -47,7 +46,7 @@ Json json_of(const std::optional<CounterSetRecord>& counted, JsonDetail detail) 
     Json& entry = list.emplace_back(Json{{"name", counter.name},
                                          {"category", counter.category},
                                          {"unit", counter.unit},
-                                         {"value", json_number(counter.value)}});
+                                         {"value", counter.value}});
     if (detail == JsonDetail::kFull)
       entry.update({{"description", counter.description}, {"scope", counter.scope}});
   }
@@ -59,8 +58,8 @@ Json json_of(const std::optional<CounterSetRecord>& counted, JsonDetail detail) 
 
 Json json_of(const RankedReport& ranked) {
   return {{"kernel", ranked.kernel},
-          {"kernel_ns", json_number(ranked.kernel_ns)},
-          {"pack_ns", json_number(ranked.pack_ns)},
+          {"kernel_ns", ranked.kernel_ns},
+          {"pack_ns", ranked.pack_ns},
           {"limiter", ranked.limiter},
           {"over_bound", json_known(ranked.over_bound)}};
 }
@@ -70,19 +69,19 @@ Json json_of(const FigureReport& report) {
   const std::optional<double> drift = report.drift();
   return {{"name", f.name},
           {"unit", f.unit},
-          {"value", json_number(f.value)},
-          {"mad", json_number(f.mad)},
+          {"value", f.value},
+          {"mad", f.mad},
           {"count", f.count},
-          {"before", report.before ? json_number(report.before->value) : Json(nullptr)},
-          {"drift", drift ? json_number(*drift) : Json(nullptr)},
+          {"before", report.before ? Json(report.before->value) : Json(nullptr)},
+          {"drift", drift ? Json(*drift) : Json(nullptr)},
           {"drifted", report.drifted()}};
 }
 
 Json json_of(const Waves& waves) {
-  return {{"workgroups", json_number(waves.workgroups)},
-          {"waves", json_number(waves.waves)},
-          {"wave_efficiency", json_number(waves.wave_efficiency)},
-          {"tile_efficiency", json_number(waves.tile_efficiency)}};
+  return {{"workgroups", waves.workgroups},
+          {"waves", waves.waves},
+          {"wave_efficiency", waves.wave_efficiency},
+          {"tile_efficiency", waves.tile_efficiency}};
 }
 
 template <typename Values>
@@ -94,8 +93,7 @@ Json json_list(const Values& values) {
 
 }  // namespace
 
-Json json_number(double x) { return std::isfinite(x) ? Json(x) : Json(nullptr); }
-Json json_known(double x) { return x == 0 ? Json(nullptr) : json_number(x); }
+Json json_known(double x) { return x == 0 ? Json(nullptr) : Json(x); }
 
 Json json_of(const Problem& p) {
   Json json = {{"m", p.m},
@@ -124,39 +122,39 @@ Json json_of(const ProblemReport& p, JsonDetail detail) {
     Json made = Json::array();
     if (calibrated)
       for (const Bound& bound : bounds)
-        made.push_back({{"limiter", bound.limiter}, {"ns", json_number(bound.ns)}});
+        made.push_back({{"limiter", bound.limiter}, {"ns", bound.ns}});
     return made;
   };
-  json.update({{"kernel", p.kernel},
-               {"kernel_ns", json_number(p.kernel_ns)},
-               {"pack_ns", json_number(p.pack_ns)},
-               {"gflops", json_number(flops(p.problem) / p.kernel_ns)},
-               {"bound_ns", json_number(p.bound_ns)},
-               {"roofline_share", json_number(p.bound_ns / p.kernel_ns)},
-               {"limiter", p.limiter.name},
-               {"or_limiter", p.limiter.other},
-               {"limiter_ns", json_number(p.limiter.ns)},
-               {"limiter_share", json_number(p.limiter.share)},
-               {"costs", list(p.roofline.costs)},
-               {"largest_bound", p.largest_bound()},
-               {"next_limiter", p.next_limiter()},
-               {"over_bound", calibrated ? json_number(p.headroom.over_bound) : Json()},
-               {"if_lifted", calibrated ? json_number(p.headroom.if_lifted) : Json()},
-               {"bounds", list(p.roofline.bounds)},
-               {"levels", json_list(p.levels)},
-               {"waves", json_of(p.roofline.waves)},
-               {"default_kernel", p.default_kernel},
-               {"default_ns", json_known(p.default_ns())},
-               {"verdict", p.outcome ? Json(name(p.outcome->verdict)) : Json()},
-               {"confidence",
-                p.outcome && p.outcome->confidence ? json_number(*p.outcome->confidence) : Json()},
-               {"tried", p.outcome ? Json(p.outcome->tried) : Json()},
-               {"naive_ns", json_known(p.naive_ns)},
-               {"predicted_host_ns", json_number(p.host_ns)},
-               {"predicted_call_ns", json_known(p.call_ns)},
-               {"alternatives", json_list(p.alternatives)},
-               {"compiler_facts", json_of(p.facts)},
-               {"counted", json_of(p.counters, detail)}});
+  json.update(
+      {{"kernel", p.kernel},
+       {"kernel_ns", p.kernel_ns},
+       {"pack_ns", p.pack_ns},
+       {"gflops", flops(p.problem) / p.kernel_ns},
+       {"bound_ns", p.bound_ns},
+       {"roofline_share", p.bound_ns / p.kernel_ns},
+       {"limiter", p.limiter.name},
+       {"or_limiter", p.limiter.other},
+       {"limiter_ns", p.limiter.ns},
+       {"limiter_share", p.limiter.share},
+       {"costs", list(p.roofline.costs)},
+       {"largest_bound", p.largest_bound()},
+       {"next_limiter", p.next_limiter()},
+       {"over_bound", calibrated ? Json(p.headroom.over_bound) : Json()},
+       {"if_lifted", calibrated ? Json(p.headroom.if_lifted) : Json()},
+       {"bounds", list(p.roofline.bounds)},
+       {"levels", json_list(p.levels)},
+       {"waves", json_of(p.roofline.waves)},
+       {"default_kernel", p.default_kernel},
+       {"default_ns", json_known(p.default_ns())},
+       {"verdict", p.outcome ? Json(name(p.outcome->verdict)) : Json()},
+       {"confidence", p.outcome && p.outcome->confidence ? Json(*p.outcome->confidence) : Json()},
+       {"tried", p.outcome ? Json(p.outcome->tried) : Json()},
+       {"naive_ns", json_known(p.naive_ns)},
+       {"predicted_host_ns", p.host_ns},
+       {"predicted_call_ns", json_known(p.call_ns)},
+       {"alternatives", json_list(p.alternatives)},
+       {"compiler_facts", json_of(p.facts)},
+       {"counted", json_of(p.counters, detail)}});
   return json;
 }
 
@@ -182,13 +180,13 @@ Json json_of(const DeviceReport& d, JsonDetail detail) {
   for (const ElsewhereReport& e : d.elsewhere)
     elsewhere.push_back({{"problem", to_string(e.problem)},
                          {"kernel", e.kernel},
-                         {"kernel_ns", json_number(e.kernel_ns)},
-                         {"pack_ns", json_number(e.pack_ns)},
+                         {"kernel_ns", e.kernel_ns},
+                         {"pack_ns", e.pack_ns},
                          {"tried", e.tried}});
   for (const MathRoof& roof : d.math_roofs)
-    math.push_back({{"type", roof.type}, {"gflops", json_number(roof.gflops)}});
+    math.push_back({{"type", roof.type}, {"gflops", roof.gflops}});
   for (const LevelReport& roof : d.level_roofs)
-    levels.push_back({{"level", roof.level}, {"gbps", json_number(roof.gbps)}});
+    levels.push_back({{"level", roof.level}, {"gbps", roof.gbps}});
   Json json = json_identity(d.profile);
   json.update({{"calibrated_at", d.calibrated_at},
                {"calibrated_before", d.calibrated_before},
@@ -196,9 +194,9 @@ Json json_of(const DeviceReport& d, JsonDetail detail) {
                {"seconds", Json::parse(activities_json(d.seconds))},
                {"calibration", figures},
                {"calibration_ratios",
-                {{"compute", json_number(d.ratios.compute)},
-                 {"bandwidth", json_number(d.ratios.bandwidth)},
-                 {"latency", json_number(d.ratios.latency)}}},
+                {{"compute", d.ratios.compute},
+                 {"bandwidth", d.ratios.bandwidth},
+                 {"latency", d.ratios.latency}}},
                {"roofs", {{"math", math}, {"levels", levels}}},
                {"problems", problems},
                {"advice", d.advice},

@@ -14,9 +14,7 @@ enum class JsonDetail : std::uint8_t {
   kPage,  // without the parameters of kernels and the host's grid of GEMMs
 };
 
-/// The number, or null where it is not finite, because JSON has neither infinity nor NaN.
-Json json_number(double x);
-/// The number, or null where it is not finite or 0, which stands for an unknown value.
+/// The number, or null where it is 0, which stands for an unknown value.
 Json json_known(double x);
 /// An object with m, n, k, batch, epilogue, trans_a, trans_b and type.
 Json json_of(const Problem& p);
@@ -24,7 +22,8 @@ Json json_of(const ProblemReport& p, JsonDetail detail);
 Json json_of(const DeviceReport& d, JsonDetail detail);
 /// An object with name, uuid, kind and driver.
 Json json_identity(const DeviceProfile& profile);
-/// The text of a value. Bytes that are no UTF-8 become U+FFFD. An indent of -1 writes one line.
+/// The text of a value. Numbers that are not finite become null, as JSON has none, and bytes that
+/// are no UTF-8 U+FFFD. An indent of -1 writes one line.
 std::string json_text(const Json& value, int indent);
 
 }  // namespace rooftile

@@ -62,7 +62,7 @@ Json json_of(const Boundary& line) {
     factors[std::string(factor)] = {{"value", Json::array()}, {"ns", Json::array()}};
   const auto column = [&](double Decision::*time) {
     Json values = Json::array();
-    for (const Decision& point : line.points) values.push_back(json_number(point.*time));
+    for (const Decision& point : line.points) values.push_back(point.*time);
     return values;
   };
   for (const Decision& point : line.points) {
@@ -70,8 +70,8 @@ Json json_of(const Boundary& line) {
     veto.push_back(point.veto);
     for (const Factor& factor : point.factors) {
       Json& of_factor = factors[std::string(factor.name)];
-      of_factor["value"].push_back(json_number(factor.value));
-      of_factor["ns"].push_back(json_number(factor.ns));
+      of_factor["value"].push_back(factor.value);
+      of_factor["ns"].push_back(factor.ns);
     }
   }
   return {{"sizes", line.sizes},

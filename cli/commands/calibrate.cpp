@@ -46,11 +46,8 @@ std::string where_time_went(const CalibrationRun& run) {
 }
 
 nlohmann::json json_of(const Figure& f) {
-  return {{"name", f.name},
-          {"unit", f.unit},
-          {"value", finite_json(f.value)},
-          {"mad", finite_json(f.mad)},
-          {"count", f.count}};
+  return {
+      {"name", f.name}, {"unit", f.unit}, {"value", f.value}, {"mad", f.mad}, {"count", f.count}};
 }
 
 nlohmann::json json_of(const DeviceProfile& device, const CalibrationRun& run) {
@@ -61,10 +58,9 @@ nlohmann::json json_of(const DeviceProfile& device, const CalibrationRun& run) {
     const auto drift =
         std::ranges::find(drifts, figure.name, [](const FigureDrift& d) { return d.now.name; });
     if (drift == drifts.end()) continue;
-    entry["before"] = {{"value", finite_json(drift->before.value)},
-                       {"mad", finite_json(drift->before.mad)},
-                       {"count", drift->before.count}};
-    entry["ratio"] = finite_json(drift->ratio);
+    entry["before"] = {
+        {"value", drift->before.value}, {"mad", drift->before.mad}, {"count", drift->before.count}};
+    entry["ratio"] = drift->ratio;
     entry["beyond_spread"] = drift->beyond_spread;
   }
   nlohmann::json parts = nlohmann::json::array();
@@ -78,9 +74,9 @@ nlohmann::json json_of(const DeviceProfile& device, const CalibrationRun& run) {
           {"parts", parts},
           {"figures", figures},
           {"calibration_ratios",
-           {{"compute", finite_json(ratios.compute)},
-            {"bandwidth", finite_json(ratios.bandwidth)},
-            {"latency", finite_json(ratios.latency)}}}};
+           {{"compute", ratios.compute},
+            {"bandwidth", ratios.bandwidth},
+            {"latency", ratios.latency}}}};
 }
 
 int calibrate_all(const Globals& globals, bool json, double seconds) {

@@ -1,6 +1,6 @@
 #include "tuner/worker/worker_protocol.h"
 
-#include <cmath>
+#include <limits>
 
 #include "core/error.h"
 #include "core/json_whole.h"
@@ -13,8 +13,7 @@ Transpose transpose(const Json& json) {
   return json.get<bool>() ? Transpose::kYes : Transpose::kNo;
 }
 
-// JSON has no infinity, which becomes null.
-Json finite_or_null(double x) { return std::isfinite(x) ? Json(x) : Json(nullptr); }
+// JSON has no infinity, which becomes null in the text.
 double or_infinity(const Json& json) {
   return json.is_null() ? std::numeric_limits<double>::infinity() : json.get<double>();
 }
@@ -134,7 +133,7 @@ Json to_json(const TimeRequest& r) {
   return {{"problem", to_json(r.problem)},
           {"variant", to_string(r.variant)},
           {"samples", r.samples},
-          {"limit_ns", finite_or_null(r.limit_ns)},
+          {"limit_ns", r.limit_ns},
           {"compute_units", r.compute_units},
           {"rotate_bytes", r.rotate_bytes},
           {"drop_spilled", r.spilled == Spilled::kDrop},
@@ -232,7 +231,7 @@ Json to_json(const Certificate& c) {
   return {{"passed", c.passed},
           {"detail", c.detail},
           {"cases", c.cases},
-          {"worst_ratio", finite_or_null(c.worst_ratio)}};
+          {"worst_ratio", c.worst_ratio}};
 }
 
 Certificate certificate_from_json(const Json& json) {

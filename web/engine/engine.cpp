@@ -1,7 +1,6 @@
 #include "web/engine/engine.h"
 
 #include <array>
-#include <cmath>
 #include <limits>
 
 #include "core/error.h"
@@ -19,11 +18,9 @@ std::size_t index_of(const Json& request, const char* name) {
   return at->get<std::size_t>();
 }
 
-/// JSON has no infinity and no NaN.
-Json finite(double value) { return std::isfinite(value) ? Json(value) : Json(nullptr); }
-
 }  // namespace
 
+// Numbers that are not finite become null.
 std::string Engine::answer(std::string_view request) {
   try {
     return dispatch(Json::parse(request)).dump(-1, ' ', false, Json::error_handler_t::replace);
@@ -107,7 +104,7 @@ Json Engine::candidate(const Json& request) {
   return {{"variant", to_string(v)},
           {"name", short_name(v)},
           {"family", name(v.family)},
-          {"expected_ns", finite(analytical_ns(tuning().problem(), v, tuning().rates()))}};
+          {"expected_ns", analytical_ns(tuning().problem(), v, tuning().rates())}};
 }
 
 Json Engine::programs(const Json& request) {
@@ -140,7 +137,7 @@ Json Engine::roofline_of(const Json& request) {
   const Roofline limits = roofline(p, variant_of(request), tuning().rates());
   Json bounds = Json::array();
   for (const Bound& bound : limits.bounds)
-    bounds.push_back({{"limiter", bound.limiter}, {"ns", finite(bound.ns)}});
+    bounds.push_back({{"limiter", bound.limiter}, {"ns", bound.ns}});
   return {{"bounds", std::move(bounds)},
           {"intensity", arithmetic_intensity(p)},
           {"peak_gflops", peak_gflops(tuning().rates(), p.types)},
