@@ -43,7 +43,7 @@ def _fields(text: str) -> _Fields:
     kinds: Dict[str, Any] = {"size": ctypes.c_size_t, "int": ctypes.c_int, "i64": ctypes.c_int64, "u64": ctypes.c_uint64,
                              "float": ctypes.c_float, "double": ctypes.c_double, "text": ctypes.c_char_p,
                              "pointer": ctypes.c_void_p, "kernel": ctypes.c_char * 160, "line": ctypes.c_char * 256,
-                             "word": ctypes.c_char * 32}
+                             "word": ctypes.c_char * 32, "shares": ctypes.c_char * 200, "why": ctypes.c_char * 248}
     fields: _Fields = []
     for part in text.split(";"):
         kind, *names = part.split()
@@ -61,18 +61,18 @@ class Structure(ctypes.Structure):
 
 class Options(Structure):
     _fields_ = _fields("size struct_size; text database_path device; int tier no_untuned_log deterministic precision"
-                       " no_measured_calls")
+                       " no_measured_calls; i64 devices")
 
 
 class SgemmArgs(Structure):
     _fields_ = _fields("size struct_size; int layout trans_a trans_b; i64 m n k; float alpha; pointer a; i64 lda; pointer b;"
-                       "i64 ldb; float beta; pointer c; i64 ldc; int tier; pointer guard packed")
+                       "i64 ldb; float beta; pointer c; i64 ldc; int tier; pointer guard packed; i64 devices")
 
 
 class GemmArgs(Structure):
     _fields_ = _fields("size struct_size; int type type_c f16_sums layout trans_a trans_b; i64 m n k batch; float alpha beta;"
                        "pointer a b c; i64 lda ldb ldc stride_a stride_b stride_c; pointer a_array b_array c_array"
-                       " quantization epilogue; int tier; pointer guard packed")
+                       " quantization epilogue; int tier; pointer guard packed; i64 devices")
 
 
 class Guard(Structure):
@@ -107,7 +107,8 @@ class Factor(ctypes.Structure):
 class Decision(Structure):
     _fields_ = [*_fields("size struct_size; int tier reason; double device_ns host_ns host1_ns upload_ns kernel_ns download_ns"
                          " submit_ns score"), ("factors", Factor * 7),
-                *_fields("kernel kernel; line device veto; word veto_name; double measured_kernel_ns pass_ns")]
+                *_fields("kernel kernel; line device veto; word veto_name; double measured_kernel_ns pass_ns"
+                         " split_ns; shares split; why split_reason")]
 
 
 class PackArgs(Structure):

@@ -24,47 +24,15 @@ int value_of(const Enum& enumeration) {
   return value;
 }
 
-/// Minimum size of a structure: the offset of the first field that an older header of this soname
-/// may lack. It is larger than a pointer, so that sizeof of a pointer to the structure is refused.
+/// Minimum size of a structure: its size in the first release that has it. A structure that grows
+/// after 0.1.0 gets a specialisation here with its size of 0.1.0 as a number; a header that lacks
+/// newer fields then stays legal.
 ///
 /// New fields go to the end, keep the old behaviour when they are zero, and leave no padding,
 /// because a caller's padding may hold anything (4 bytes at the end of rooftile_epilogue stay
 /// unused for this reason).
 template <typename T>
-inline constexpr std::size_t kLeastBytes = 0;
-template <>
-inline constexpr std::size_t kLeastBytes<rooftile_options> = offsetof(rooftile_options, tier);
-template <>
-inline constexpr std::size_t kLeastBytes<rooftile_guard> = offsetof(rooftile_guard, kappa);
-template <>
-inline constexpr std::size_t kLeastBytes<rooftile_sgemm_args> = offsetof(rooftile_sgemm_args, tier);
-template <>
-inline constexpr std::size_t kLeastBytes<rooftile_gemm_args> = offsetof(rooftile_gemm_args,
-                                                                        a_array);
-template <>
-inline constexpr std::size_t kLeastBytes<rooftile_epilogue> = offsetof(rooftile_epilogue,
-                                                                       activation);
-template <>
-inline constexpr std::size_t kLeastBytes<rooftile_quantization> = offsetof(rooftile_quantization,
-                                                                           zero_points);
-template <>
-inline constexpr std::size_t kLeastBytes<rooftile_decision> = offsetof(rooftile_decision,
-                                                                       veto_name);
-template <>
-inline constexpr std::size_t kLeastBytes<rooftile_resident_operands> =
-    offsetof(rooftile_resident_operands, row_scale);
-template <>
-inline constexpr std::size_t kLeastBytes<rooftile_prepared> = offsetof(rooftile_prepared, kernel);
-
-template <>
-inline constexpr std::size_t kLeastBytes<rooftile_groups> = sizeof(rooftile_groups);
-template <>
-inline constexpr std::size_t kLeastBytes<rooftile_grouped_operands> =
-    sizeof(rooftile_grouped_operands);
-template <>
-inline constexpr std::size_t kLeastBytes<rooftile_pack_args> = sizeof(rooftile_pack_args);
-template <>
-inline constexpr std::size_t kLeastBytes<rooftile_packed_info> = sizeof(rooftile_packed_info);
+inline constexpr std::size_t kLeastBytes = sizeof(T);
 
 /// Smallest legal size and current size of a structure. The caller's size is the first field of its
 /// structure.

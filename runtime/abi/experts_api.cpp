@@ -3,21 +3,6 @@
 
 #include "runtime/abi/row_arguments.h"
 
-namespace rooftile {
-
-template <>
-inline constexpr std::size_t kLeastBytes<rooftile_top_k_args> = offsetof(rooftile_top_k_args,
-                                                                         weights_of_all);
-template <>
-inline constexpr std::size_t kLeastBytes<rooftile_group_tokens_args> =
-    sizeof(rooftile_group_tokens_args);
-template <>
-inline constexpr std::size_t kLeastBytes<rooftile_gather_args> = sizeof(rooftile_gather_args);
-template <>
-inline constexpr std::size_t kLeastBytes<rooftile_combine_args> = sizeof(rooftile_combine_args);
-
-}  // namespace rooftile
-
 extern "C" {
 
 rooftile_status rooftile_list_top_k(rooftile_list* list, const rooftile_top_k_args* args,

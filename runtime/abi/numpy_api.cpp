@@ -16,10 +16,6 @@
 #include "runtime/abi/c_api_guard.h"
 
 namespace rooftile {
-
-template <>
-inline constexpr std::size_t kLeastBytes<rooftile_numpy_args> = sizeof(rooftile_numpy_args);
-
 namespace {
 
 /// A setting, and how many loops are running with it. There are two: a new setting is written into

@@ -3,15 +3,6 @@
 
 #include "runtime/abi/row_arguments.h"
 
-namespace rooftile {
-
-template <>
-inline constexpr std::size_t kLeastBytes<rooftile_softmax_args> = sizeof(rooftile_softmax_args);
-template <>
-inline constexpr std::size_t kLeastBytes<rooftile_multiply_args> = sizeof(rooftile_multiply_args);
-
-}  // namespace rooftile
-
 extern "C" {
 
 rooftile_status rooftile_list_softmax(rooftile_list* list, const rooftile_softmax_args* args,

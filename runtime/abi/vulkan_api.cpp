@@ -14,17 +14,6 @@
 #include "runtime/support/names.h"
 
 namespace rooftile {
-
-template <>
-inline constexpr std::size_t kLeastBytes<rooftile_vulkan_device> = offsetof(rooftile_vulkan_device,
-                                                                            queue);
-template <>
-inline constexpr std::size_t kLeastBytes<rooftile_vulkan_requirements> =
-    sizeof(rooftile_vulkan_requirements);
-template <>
-inline constexpr std::size_t kLeastBytes<rooftile_vulkan_operands> =
-    offsetof(rooftile_vulkan_operands, row_scale);
-
 namespace {
 
 /// Objects that recorded commands use.

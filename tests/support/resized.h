@@ -42,30 +42,29 @@ class Resized {
   void* pages_;
 };
 
-/// Sizes from a structure that ends before the first field that an older header may lack, to one
-/// with three more fields than this one.
+/// Sizes that this header and newer ones with up to three more fields give.
 template <typename T>
-std::vector<std::size_t> sizes_from(std::size_t least) {
+std::vector<std::size_t> sizes_of_headers() {
   std::vector<std::size_t> sizes;
-  for (std::size_t size = least; size <= sizeof(T) + 24; size += alignof(T)) sizes.push_back(size);
+  for (std::size_t more = 0; more <= 3; ++more) sizes.push_back(sizeof(T) + more * alignof(T));
   return sizes;
 }
 
 /// Sizes that no header gives: below the smallest, or not a whole number of words.
 template <typename T>
-std::vector<std::size_t> sizes_of_no_header(std::size_t least) {
-  return {0, sizeof(void*), least - alignof(T), sizeof(T) - 1, sizeof(T) + 4, 4104};
+std::vector<std::size_t> sizes_of_no_header() {
+  return {0, sizeof(void*), sizeof(T) - alignof(T), sizeof(T) - 1, sizeof(T) + 4, 4104};
 }
 
-/// Expects that call(structure), which returns a status, accepts the structure in all sizes from
-/// the smallest on, and refuses sizes that no header gives and unknown fields that are not zero.
+/// Expects that call(structure), which returns a status, accepts the structure in the sizes of
+/// headers, and refuses sizes that no header gives and unknown fields that are not zero.
 template <typename T, typename Call>
-void expect_sizes(const T& value, std::size_t least, const Call& call) {
-  for (const std::size_t size : sizes_from<T>(least)) {
+void expect_sizes(const T& value, const Call& call) {
+  for (const std::size_t size : sizes_of_headers<T>()) {
     SCOPED_TRACE(size);
     EXPECT_EQ(call(Resized(value, size).get()), ROOFTILE_OK) << rooftile_last_error();
   }
-  std::vector<std::size_t> wrong_sizes = sizes_of_no_header<T>(least);
+  std::vector<std::size_t> wrong_sizes = sizes_of_no_header<T>();
   wrong_sizes.push_back(std::numeric_limits<std::size_t>::max() - 7);
   for (const std::size_t size : wrong_sizes) {
     SCOPED_TRACE(size);

@@ -1,6 +1,8 @@
-// GEMMs on device buffers in programs with older and newer headers than the library's.
+// Structures of older headers than the library's, and GEMMs on device buffers in programs with
+// newer ones.
 #include <cstring>
 
+#include "runtime/abi/c_api_arguments.h"
 #include "tests/support/resident_fixture.h"
 #include "tests/support/resized.h"
 
@@ -9,15 +11,42 @@ namespace {
 
 using ::testing::HasSubstr;
 
-TEST_F(ResidentTest, StructuresOfOlderAndNewerHeaders) {
+/// A structure that has gained `later` since the release whose size kLeastBytes gives.
+struct Grown {
+  std::size_t struct_size;
+  std::int64_t first, later;
+};
+
+}  // namespace
+
+template <>
+inline constexpr std::size_t kLeastBytes<Grown> = 16;
+
+namespace {
+
+TEST(StructSizes, OlderHeadersLackFieldsThatCountAsZero) {
+  const Resized older(Grown{.first = 3, .later = 5}, 16);
+  const Given given("args", older.get());
+  EXPECT_EQ(given->struct_size, sizeof(Grown));
+  EXPECT_EQ(given->first, 3);
+  EXPECT_EQ(given->later, 0);
+  const Grown grown = {.struct_size = 16, .first = 3, .later = 5};
+  EXPECT_EQ(Given("args", &grown)->later, 0);
+  give_struct("result", older.get(), {.first = 4, .later = 6});
+  EXPECT_EQ(older.get()->struct_size, 16u);
+  EXPECT_EQ(older.get()->first, 4);
+  const Resized oldest(Grown{}, 8);
+  EXPECT_THROW(Given("args", oldest.get()), Error);
+  EXPECT_THROW(give_struct("result", oldest.get(), {}), Error);
+}
+
+TEST_F(ResidentTest, StructuresOfNewerHeaders) {
   open({fallback_variant()});
   Problem p = padded_problem(9, 17, 33, Transpose::kNo, Transpose::kYes);
   p.epilogue = parse_epilogue("bias_column");
   Product product(p);
   const ProblemArgs problem(product);
   const rooftile_resident_operands operands = operands_of(product);
-  rooftile_resident_operands older = operands;
-  older.bias = {};
   const auto computed = [&](const rooftile_gemm_args* args,
                             const rooftile_resident_operands* where) {
     rooftile_run* run = nullptr;
@@ -27,9 +56,7 @@ TEST_F(ResidentTest, StructuresOfOlderAndNewerHeaders) {
     product.expect_right();
     ok(rooftile_buffer_upload(operands.c.buffer, 0, product.c_before.data(), c_bytes(product)));
   };
-  // This call uses no fields that args and its epilogue have gained since the first header.
-  for (const std::size_t size :
-       sizes_from<rooftile_epilogue>(offsetof(rooftile_epilogue, activation))) {
+  for (const std::size_t size : sizes_of_headers<rooftile_epilogue>()) {
     SCOPED_TRACE(size);
     const Resized epilogue(problem.epilogue, size);
     rooftile_gemm_args args = problem.args;
@@ -37,27 +64,6 @@ TEST_F(ResidentTest, StructuresOfOlderAndNewerHeaders) {
     const Resized newer(args, sizeof args + 16);
     const Resized where(operands, sizeof operands + 8);
     computed(newer.get(), where.get());
-  }
-  // The call has no epilogue, since args or operands of these sizes lack its fields.
-  product.problem.epilogue = {};
-  const ProblemArgs plain(product);
-  computed(Resized(plain.args, offsetof(rooftile_gemm_args, a_array)).get(),
-           Resized(older, offsetof(rooftile_resident_operands, row_scale)).get());
-}
-
-TEST_F(ResidentTest, QuantizationsOfOlderAndNewerHeaders) {
-  open({fallback_variant()});
-  Product product(padded_problem(5, 6, 37, Transpose::kNo, Transpose::kYes, 1.0f, 0.0f,
-                                 parse_types("f32xq4b16")));
-  ProblemArgs problem(product);
-  const rooftile_resident_operands operands = operands_of(product);
-  for (const std::size_t size :
-       sizes_from<rooftile_quantization>(offsetof(rooftile_quantization, zero_points))) {
-    SCOPED_TRACE(size);
-    const Resized quantization(problem.quantization, size);
-    problem.args.quantization = quantization.get();
-    expect_right(product, operands, problem.args);
-    ok(rooftile_buffer_upload(operands.c.buffer, 0, product.c_before.data(), c_bytes(product)));
   }
 }
 
@@ -68,8 +74,7 @@ TEST_F(ResidentTest, PreparedIsAsLongAsTheCallersStructure) {
   const rooftile_resident_operands operands = operands_of(product);
   const rooftile_prepared known = prepared(product, operands);
   EXPECT_EQ(known.kernel, short_name(fallback_variant()));
-  for (const std::size_t size :
-       sizes_from<rooftile_prepared>(offsetof(rooftile_prepared, kernel))) {
+  for (const std::size_t size : sizes_of_headers<rooftile_prepared>()) {
     SCOPED_TRACE(size);
     const Resized result(rooftile_prepared{}, size);
     std::memset(result.bytes() + sizeof size, 0xa5, size - sizeof size);
@@ -88,15 +93,13 @@ TEST_F(ResidentTest, StructSizesOfNoHeaderAreRefused) {
     EXPECT_THAT(rooftile_last_error(),
                 HasSubstr(fmt::format("{}->struct_size is {}", argument, size)));
   };
-  for (const std::size_t size : sizes_of_no_header<rooftile_resident_operands>(
-           offsetof(rooftile_resident_operands, row_scale))) {
+  for (const std::size_t size : sizes_of_no_header<rooftile_resident_operands>()) {
     rooftile_resident_operands operands = known;
     operands.struct_size = size;
     expect_refused(rooftile_resident_gemm(context_, &problem.args, &operands, nullptr), "operands",
                    size);
   }
-  for (const std::size_t size :
-       sizes_of_no_header<rooftile_prepared>(offsetof(rooftile_prepared, kernel))) {
+  for (const std::size_t size : sizes_of_no_header<rooftile_prepared>()) {
     rooftile_prepared result = {.struct_size = size};
     expect_refused(rooftile_resident_prepare(context_, &problem.args, &known, &result), "prepared",
                    size);
