@@ -10,7 +10,6 @@
 #include "runtime/kernel/step_time.h"
 #include "runtime/resident/operand_sources.h"
 #include "runtime/verify/certify.h"
-#include "runtime/verify/fallback_check.h"
 
 namespace rooftile {
 namespace {
@@ -39,19 +38,19 @@ ResidentKernels::ResidentKernels(std::shared_ptr<Device> device,
 
 void ResidentKernels::check(const std::shared_ptr<const Kernel>& kernel, const Signature& signature,
                             Use use) const {
-  const Variant& variant = kernel->variant();
-  if (use == Use::kFallback) check_on(checking_device_(), variant, signature, cache_->shaders);
-  if (use == Use::kBeforePass) {
-    const std::shared_ptr<Device> checking = checking_device_();
-    const auto there = checking == device_
-                           ? kernel
-                           : std::make_shared<const Kernel>(checking, variant, signature,
-                                                            cache_->shaders, kernel->sums());
-    const Certificate certificate = certify(*checking, *there, signature);
-    if (!certificate.passed)
-      fail(ErrorCode::kInternal, "the pass over C for {} is wrong: {}", to_string(signature),
-           certificate.detail);
-  }
+  if (use == Use::kCertified) return;
+  const std::shared_ptr<Device> checking = checking_device_();
+  const auto there = checking == device_
+                         ? kernel
+                         : std::make_shared<const Kernel>(checking, kernel->variant(), signature,
+                                                          cache_->shaders, kernel->sums());
+  const bool fallback = use == Use::kFallback;
+  const Certificate certificate =
+      fallback ? check_edges(*checking, *there, signature) : certify(*checking, *there, signature);
+  if (certificate.passed) return;
+  if (fallback) fail(ErrorCode::kInternal, "it computes a wrong C: {}", certificate.detail);
+  fail(ErrorCode::kInternal, "the pass over C for {} is wrong: {}", to_string(signature),
+       certificate.detail);
 }
 
 std::shared_ptr<const Kernel> ResidentKernels::kernel(const CandidateRecord& candidate,

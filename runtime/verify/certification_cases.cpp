@@ -222,4 +222,14 @@ std::vector<CertificationCase> certification_cases(const Variant& v, const Signa
   return legal_ones();
 }
 
+CertificationCase edge_case(const Signature& s) {
+  Problem p = packed_problem(9, 13, 37, s.trans_a, s.trans_b, 1, s.types);
+  p.lda += 3;
+  if (!quantized(p.types)) p.ldb += 5;
+  p.ldc += 1;
+  make_batch(p, 3, {.a = 1, .b = 1});
+  set_scalars(p, s, 1, 1);
+  return {.problem = p};
+}
+
 }  // namespace rooftile

@@ -19,4 +19,8 @@ std::vector<CertificationCase> certification_cases(const Variant& variant,
                                                    const DeviceLimits& limits,
                                                    SumsIn sums = SumsIn::kC);
 
+/// A small batch with padded rows that covers the edges of the fallback's 8 x 8 tile and of the
+/// blocks of a quantised B.
+CertificationCase edge_case(const Signature& signature);
+
 }  // namespace rooftile

@@ -6,10 +6,11 @@
 
 namespace rooftile {
 
-Certificate certify(Device& device, const Kernel& kernel, const Signature& signature,
-                    const std::function<bool()>& is_interrupted) {
-  const std::vector<CertificationCase> cases =
-      certification_cases(kernel.variant(), signature, device.profile().limits, kernel.sums());
+namespace {
+
+Certificate run_cases(Device& device, const Kernel& kernel,
+                      const std::vector<CertificationCase>& cases,
+                      const std::function<bool()>& is_interrupted) {
   Certificate certificate{.cases = cases.size()};
   if (cases.empty()) {
     certificate.detail = "no certification problem is legal for this kernel";
@@ -27,6 +28,21 @@ Certificate certify(Device& device, const Kernel& kernel, const Signature& signa
   }
   certificate.passed = true;
   return certificate;
+}
+
+}  // namespace
+
+Certificate certify(Device& device, const Kernel& kernel, const Signature& signature,
+                    const std::function<bool()>& is_interrupted) {
+  return run_cases(
+      device, kernel,
+      certification_cases(kernel.variant(), signature, device.profile().limits, kernel.sums()),
+      is_interrupted);
+}
+
+Certificate check_edges(Device& device, const Kernel& kernel, const Signature& signature) {
+  if (signature.grouped) return certify(device, kernel, signature);
+  return run_cases(device, kernel, {edge_case(signature)}, {});
 }
 
 }  // namespace rooftile

@@ -28,4 +28,8 @@ struct Certificate {
 Certificate certify(Device& device, const Kernel& kernel, const Signature& signature,
                     const std::function<bool()>& is_interrupted = {});
 
+/// Same as above with edge_case() alone; a grouped kernel has few cases and runs all. This does not
+/// replace a certificate; it is meant for the plain fallback kernel only.
+Certificate check_edges(Device& device, const Kernel& kernel, const Signature& signature);
+
 }  // namespace rooftile
