@@ -19,9 +19,9 @@
 #include <sstream>
 
 #include "bench/contests/program.h"
+#include "bench/contests/rank_correlation.h"
 #include "bench/contests/replay.h"
 #include "core/error.h"
-#include "core/numbers/rank_correlation.h"
 #include "core/numbers/statistics.h"
 #include "db/store.h"
 #include "runtime/host/host_blas.h"

@@ -6,7 +6,7 @@
 #include <cmath>
 #include <map>
 
-#include "core/numbers/rank_correlation.h"
+#include "bench/contests/rank_correlation.h"
 #include "core/round.h"
 #include "generator/priors/default_kernel.h"
 #include "generator/space.h"

@@ -1,4 +1,4 @@
-#include "core/numbers/rank_correlation.h"
+#include "bench/contests/rank_correlation.h"
 
 #include <gtest/gtest.h>
 
