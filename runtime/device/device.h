@@ -210,7 +210,6 @@ struct PipelineCacheState {
   std::string note;            ///< Why it was not loaded, or why it could not be written.
   bool fault = false;          ///< The note reports more than a file that does not exist yet.
   std::filesystem::path file;  ///< Empty: no file is used.
-  std::uint32_t pipelines_created = 0;  ///< Since the device was opened.
 };
 
 /// Whether to keep compiler statistics, and the compiler's texts (assembly) as well. It may disable

@@ -215,9 +215,7 @@ bool Device::lost() const { return impl_->state != DeviceState::kUsable; }
 
 PipelineCacheState Device::pipeline_cache_state() const {
   std::lock_guard lock(impl_->cache_mutex);
-  PipelineCacheState state = impl_->cache_state;
-  state.pipelines_created = impl_->pipelines;
-  return state;
+  return impl_->cache_state;
 }
 
 void Device::save_pipeline_cache() noexcept try {

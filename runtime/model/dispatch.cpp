@@ -184,8 +184,6 @@ void enter_device(Decision& d, const TimeParts& t, const Transfers& moved) {
   d.overlapped_ns = moved.ns() - t.transfer;
   d.transfer_paths = moved.transfer_paths;
   d.link_bytes = moved.link_bytes;
-  d.device_roofline_ns = t.device_roofline;
-  d.host_roofline_ns = t.host_roofline;
   d.factors = all_factors(t, Vetoed::kNo);
   d.score = score(d.best_host_ns, d.device_ns);
   d.tier = chosen(d.tier, d.score);
@@ -291,11 +289,6 @@ Decision decide(const Call& call, const DispatchModel& model) {
     d.pass_over = call.pass_over;
   }
   return d;
-}
-
-Decision decide(const Call& call, const Calibration& calibration, DeviceKind kind,
-                std::span<const TunedTime> tuned) {
-  return decide(call, DispatchModel(calibration, kind, tuned));
 }
 
 Choice choose(Call call, const DispatchModel& model, const std::function<void(Call&)>& ask_device) {

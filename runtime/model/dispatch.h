@@ -96,7 +96,6 @@ struct Decision {
   TransferPaths transfer_paths =
       {};  ///< Transfer paths of the operands; of the first slice, if there are several.
   double link_bytes = 0;  ///< Bytes copied on these paths.
-  double device_roofline_ns = 0, host_roofline_ns = 0;
   std::array<Factor, 7> factors = {};
   double score = 0;  ///< best_host_ns / device_ns, the product of the factors; 0 when vetoed.
   std::string veto;  ///< Empty when the device could be used.
@@ -125,9 +124,6 @@ class DispatchModel {
 
 /// Returns the fastest tier that may run the call. Does not allocate unless there is a veto.
 Decision decide(const Call& call, const DispatchModel& model);
-/// Prepares the model and decides, for single questions.
-Decision decide(const Call& call, const Calibration& calibration, DeviceKind kind,
-                std::span<const TunedTime> tuned);
 
 /// The part of a decision that a call needs.
 struct Choice {

@@ -217,9 +217,4 @@ double predict_host_ns(const Problem& p, const HostRates& rates) {
   return HostModel(rates).predict_ns(is_grouped(p) ? equal_batch(p, filled_groups(p)) : p);
 }
 
-double predict_kernel_ns(const Problem& p, const DeviceRates& rates,
-                         std::span<const TunedTime> tuned) {
-  return TunedModel(rates, tuned).predict_ns(p);
-}
-
 }  // namespace rooftile

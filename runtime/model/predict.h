@@ -116,7 +116,5 @@ class TunedModel {
 };
 
 double predict_host_ns(const Problem& p, const HostRates& rates);
-double predict_kernel_ns(const Problem& p, const DeviceRates& rates,
-                         std::span<const TunedTime> tuned);
 
 }  // namespace rooftile

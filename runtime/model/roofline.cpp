@@ -146,10 +146,6 @@ std::string holding_level(const DeviceRates& rates, double bytes) {
 
 double arithmetic_intensity(const Problem& p) { return over(flops(p), minimum_bytes(p)); }
 
-double gemm_intensity(double m, double n, double k, double bytes_per_element) {
-  return 2 * m * n * k / ((m * k + k * n + m * n) * bytes_per_element);
-}
-
 double ridge_intensity(double peak_gflops, double gbps) { return peak_gflops / gbps; }
 
 double breakeven_flops(double submit_ns, double device_gflops) { return submit_ns * device_gflops; }

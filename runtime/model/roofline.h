@@ -11,9 +11,6 @@
 namespace rooftile {
 
 double arithmetic_intensity(const Problem& p);  ///< Flops / minimum bytes; 0 when nothing moves.
-/// 2 m n k over the bytes of A, B and C once each, for element types that kernels may not support;
-/// f16 has 2 bytes.
-double gemm_intensity(double m, double n, double k, double bytes_per_element);
 double ridge_intensity(double peak_gflops, double gbps);
 double breakeven_flops(double submit_ns, double device_gflops);
 

@@ -28,7 +28,6 @@ TEST_F(PipelineCache, IsSavedAtTheEndAndFoundAgain) {
   const PipelineCacheState cold = use();
   EXPECT_FALSE(cold.loaded);
   EXPECT_THAT(cold.note, testing::HasSubstr("not there yet"));
-  EXPECT_EQ(cold.pipelines_created, 1u);
 
   struct stat status = {};
   ASSERT_EQ(::stat(cold.file.c_str(), &status), 0) << cold.file;
@@ -48,7 +47,6 @@ TEST_F(PipelineCache, CodeOfOneDeviceIsTakenByAnotherAndWhatIsNoneIsIgnored) {
     second->add_code(added);
     const Affine again(*second);
   }
-  EXPECT_EQ(second->pipeline_cache_state().pipelines_created, 3u);
   const auto third = Device::open(first_profile());
   third->add_code(code);
   EXPECT_EQ(third->take_code().empty(), code.empty());

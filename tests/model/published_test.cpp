@@ -10,6 +10,11 @@ namespace {
 constexpr double kPeakGflops = 15110, kGbps = 272;
 constexpr double kF16 = 2, kF32 = 4;
 
+/// 2 m n k over the bytes of A, B and C once each.
+double gemm_intensity(double m, double n, double k, double bytes_per_element) {
+  return 2 * m * n * k / ((m * k + k * n + m * n) * bytes_per_element);
+}
+
 TEST(Published, IntensitiesOfSquares) {
   const struct {
     std::int64_t n;

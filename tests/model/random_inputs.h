@@ -1,4 +1,5 @@
-// Random plausible problems, calibrations and calls for property tests.
+// Random plausible problems, calibrations and calls for property tests, and the decision of one
+// call.
 #pragma once
 
 #include <rapidcheck.h>
@@ -109,6 +110,11 @@ inline Call random_call() {
     call.pass_ns = log_uniform(10, 1e7);
   }
   return call;
+}
+
+inline Decision decide(const Call& call, const Calibration& calibration, DeviceKind kind,
+                       std::span<const TunedTime> tuned) {
+  return decide(call, DispatchModel(calibration, kind, tuned));
 }
 
 }  // namespace rooftile

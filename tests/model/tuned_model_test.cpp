@@ -45,7 +45,7 @@ RC_GTEST_PROP(TunedModel, ATunedProblemTakesTheMeasuredTime, ()) {
   std::erase_if(tuned, [&](const TunedTime& t) { return t.problem == p; });
   tuned.insert(tuned.begin(), {.problem = p, .ns = 12345, .tile_m = 64, .tile_n = 16});
   // Times are looked up by sizes, not by ld or beta; the first entry of equal sizes counts.
-  RC_ASSERT(predict_kernel_ns(p, random_device(), tuned) == 12345);
+  RC_ASSERT(TunedModel(random_device(), tuned).predict_ns(p) == 12345);
 }
 
 TEST(TunedModel, InterpolatesBetweenTunedProblems) {
@@ -116,9 +116,10 @@ RC_GTEST_PROP(TunedModel, AKernelOfItsOwnTypesIsNotSlowerThanAWidenedProduct, ()
 
 TEST(TunedModel, AnUntunedDeviceIsPredictedByItsRoofline) {
   const Problem large = packed_problem(3000, 2000, 1000), tiny = packed_problem(3, 4, 5);
-  EXPECT_EQ(predict_kernel_ns(large, tuned_model_device(), {}),
+  EXPECT_EQ(TunedModel(tuned_model_device(), {}).predict_ns(large),
             problem_bound_ns(large, tuned_model_device()));
-  EXPECT_EQ(predict_kernel_ns(tiny, tuned_model_device(), {}), tuned_model_device().dispatch_ns);
+  EXPECT_EQ(TunedModel(tuned_model_device(), {}).predict_ns(tiny),
+            tuned_model_device().dispatch_ns);
 }
 
 TEST(TunedModel, BatchesScale) {
@@ -129,7 +130,7 @@ TEST(TunedModel, BatchesScale) {
   }
   Problem many = packed_problem(64, 64, 64);
   many.batch = 100;
-  EXPECT_NEAR(predict_kernel_ns(many, tuned_model_device(), tuned),
+  EXPECT_NEAR(TunedModel(tuned_model_device(), tuned).predict_ns(many),
               300 * problem_bound_ns(packed_problem(64, 64, 64), tuned_model_device()), 1e-6 * 300);
 }
 

@@ -100,7 +100,7 @@ TEST(UntunedLavapipe, TheSelectorPredictsTimesBetterThanTheSurface) {
       const double ns = table.ns[chosen][left_out];
       selector_errors.push_back(std::abs(std::log(predicted[chosen] / ns)));
       surface_errors.push_back(
-          std::abs(std::log(predict_kernel_ns(problem(left_out), lavapipe(), tuned) / ns)));
+          std::abs(std::log(TunedModel(lavapipe(), tuned).predict_ns(problem(left_out)) / ns)));
     }
     std::ranges::sort(selector_errors);
     std::ranges::sort(surface_errors);
