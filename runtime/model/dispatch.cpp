@@ -69,18 +69,14 @@ double host_extra_ns(const Call& call, const OperandBytes& bytes, const HostMode
 }
 
 struct HostTime {
-  double dense = kInfinity, sparse = kInfinity, extra = 0;
-  double total() const { return sparse + extra; }
+  double blas = kInfinity, extra = 0;
+  double total() const { return blas + extra; }
 };
 
 HostTime host_time(const Call& call, const OperandBytes& bytes, const LogSizes& sizes,
                    const HostModel& host, const DeviceRates& device) {
   if (!host.calibrated()) return {};
-  const double dense = host.predict_ns(call.problem, sizes);
-  // The cost of a call does not shrink with the density.
-  const double call_ns = std::min(host.call_ns(), dense);
-  return {.dense = dense,
-          .sparse = call_ns + call.density * (dense - call_ns),
+  return {.blas = host.predict_ns(call.problem, sizes),
           .extra = host_extra_ns(call, bytes, host, device)};
 }
 
@@ -145,8 +141,7 @@ TimeParts time_parts(const Call& call, const Transfers& moved, const LogSizes& s
   const double kernel =
       call.kernel_ns ? *call.kernel_ns : model.kernels().predict_ns(on_device(call), sizes);
   return {.host_roofline = host.roofline_ns(call.problem),
-          .host_dense = time.dense,
-          .host_sparse = time.sparse,
+          .host_blas = time.blas,
           .host_extra = time.extra,
           .device_roofline = model.kernels().bound_ns(on_device(call)),
           .kernel = kernel,
@@ -352,8 +347,7 @@ Decision decide_operation(const OperationCall& call, const DispatchModel& model)
                            .link_bytes = call.upload_bytes + call.download_bytes};
   enter_device(d,
                {.host_roofline = roofline_ns(call.operation, model.host(d.tier)),
-                .host_dense = d.best_host_ns - fetch,
-                .host_sparse = d.best_host_ns - fetch,
+                .host_blas = d.best_host_ns - fetch,
                 .host_extra = fetch,
                 .device_roofline = bound,
                 .kernel = bound,

@@ -53,9 +53,6 @@ struct Call {
   Precision precision = Precision::kStandard;  ///< kExact64 runs on host64 only.
   /// Epilogue passes (bias, activation, ...) that the host would make separately.
   double extra_passes_over_c = 0;
-  /// Reserved: share of the work that remains for a host tier that skips zeros. No tier skips
-  /// zeros, so it is 1 (docs/score.md).
-  double density = 1.0;
   /// Number of slices and their transfers, for a call that exceeds the device's buffers. 0: the
   /// call runs as a whole.
   double slices = 0;

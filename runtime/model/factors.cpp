@@ -31,22 +31,16 @@ Factor gpu_class(const TimeParts& t) {
 // vendor and occurs in no other factor.
 Factor vendor_tuning(const TimeParts& t) {
   return {.name = kFactorNames[kTuning],
-          .value = (t.device_roofline / t.kernel) / (t.host_roofline / t.host_dense),
-          .ns = (t.kernel - t.device_roofline) - (t.host_dense - t.host_roofline)};
+          .value = (t.device_roofline / t.kernel) / (t.host_roofline / t.host_blas),
+          .ns = (t.kernel - t.device_roofline) - (t.host_blas - t.host_roofline)};
 }
 
 // Host work besides the GEMM, over the host's pass that the device's kernel leaves, which is
 // nothing where the kernel is fused.
 Factor fusion(const TimeParts& t) {
   return {.name = kFactorNames[kFusion],
-          .value = (t.host() / t.host_sparse) * (t.device_unguarded() / t.device_with_pass()),
+          .value = (t.host() / t.host_blas) * (t.device_unguarded() / t.device_with_pass()),
           .ns = t.pass - t.host_extra};
-}
-
-Factor sparsity(const TimeParts& t) {
-  return {.name = kFactorNames[kSparsity],
-          .value = t.host_sparse / t.host_dense,
-          .ns = t.host_dense - t.host_sparse};
 }
 
 Factor precision_risk(const TimeParts& t, Vetoed vetoed) {
@@ -61,7 +55,7 @@ std::array<Factor, 7> all_factors(const TimeParts& t, Vetoed vetoed) {
           gpu_class(t),
           vendor_tuning(t),
           fusion(t),
-          sparsity(t),
+          {.name = kFactorNames[kSparsity]},
           precision_risk(t, vetoed)};
 }
 

@@ -16,7 +16,7 @@ struct Factor {
   double value = 1;  ///< Above 1 it favours the device.
   double ns = 0;     ///< What it adds to t_device - t_host (negative: it favours the device).
 };
-/// Order of Decision::factors.
+/// Order of Decision::factors. "sparsity" is reserved for a tier that skips zeros: its factor is 1.
 inline constexpr std::array<std::string_view, 7> kFactorNames = {
     "size_vs_threshold", "arithmetic_intensity", "gpu_class", "vendor_tuning", "fusion",
     "sparsity",          "precision_risk"};
@@ -25,8 +25,7 @@ inline constexpr std::array<std::string_view, 7> kFactorNames = {
 /// device.
 struct TimeParts {
   double host_roofline = 0;  ///< flops / peak or bytes / bandwidth.
-  double host_dense = 0;     ///< Predicted BLAS call.
-  double host_sparse = 0;    ///< Same when zeros are skipped.
+  double host_blas = 0;      ///< Predicted BLAS call.
   double host_extra = 0;  ///< Passes over C and transfers from the device that only the host needs.
   double device_roofline = 0;
   double kernel = 0;           ///< Predicted kernel.
@@ -37,7 +36,7 @@ struct TimeParts {
   double guard = 0;            ///< Spot check.
   double rerun = 0;            ///< Probability of a re-run times its duration.
 
-  double host() const { return host_sparse + host_extra; }
+  double host() const { return host_blas + host_extra; }
   double device_unguarded() const { return submit + transfer + kernel; }
   double device_with_pass() const { return device_unguarded() + pass; }
   double device() const { return device_with_pass() + guard + rerun; }
@@ -50,7 +49,6 @@ Factor arithmetic_intensity_factor(const TimeParts& t);
 Factor gpu_class(const TimeParts& t);
 Factor vendor_tuning(const TimeParts& t);
 Factor fusion(const TimeParts& t);
-Factor sparsity(const TimeParts& t);
 Factor precision_risk(const TimeParts& t, Vetoed vetoed);
 
 /// In the order of kFactorNames.

@@ -194,11 +194,6 @@ TEST_F(ByHand, AMeasuredFetchReplacesOneSubmissionInEachDirection) {
   EXPECT_DOUBLE_EQ(factor(decision(), "fusion"), 1);
 }
 
-TEST_F(ByHand, SparsityFactorScalesTheHostTime) {
-  call.density = 0.25;
-  EXPECT_NEAR(factor(decision(), "sparsity"), (100 + 0.25 * (kHostDense - 100)) / kHostDense, 1e-9);
-}
-
 TEST_F(ByHand, PrecisionRiskIsTheGuardAndTheExpectedRerun) {
   call.guard_ns = 30e3;
   call.rerun_probability = 0.1;

@@ -100,7 +100,6 @@ inline Call random_call() {
             .b = random_residency(),
             .c = random_residency()};
   if (*rc::gen::arbitrary<bool>()) call.extra_passes_over_c = *rc::gen::inRange(0, 5);
-  if (*rc::gen::arbitrary<bool>()) call.density = uniform(0, 1);
   if (*rc::gen::arbitrary<bool>()) call.guard_ns = log_uniform(10, 1e7);
   if (*rc::gen::arbitrary<bool>()) call.rerun_probability = uniform(0, 1);
   call.c_is_checked = *rc::gen::arbitrary<bool>();
