@@ -51,43 +51,6 @@ std::uint32_t features_of(std::uint32_t capability) {
   }
 }
 
-/// The number of VkFormat; 0 for a storage buffer.
-int format_of(BindingKind kind) {
-  switch (kind) {
-    case BindingKind::kStorageBuffer:
-      return 0;
-    case BindingKind::kTexelR32:
-      return 100;
-    case BindingKind::kTexelRgba32:
-      return 109;
-    case BindingKind::kTexelR16:
-      return 76;
-    case BindingKind::kTexelRgba16:
-      return 97;
-    case BindingKind::kTexelR16Uint:
-      return 74;
-    case BindingKind::kTexelRgba16Uint:
-      return 95;
-    case BindingKind::kTexelR8Sint:
-      return 14;
-    case BindingKind::kTexelRgba8Sint:
-      return 42;
-    case BindingKind::kTexelR32Sint:
-      return 99;
-    case BindingKind::kTexelRgba32Sint:
-      return 108;
-    case BindingKind::kTexelR8Uint:
-      return 13;
-    case BindingKind::kTexelRgba8Uint:
-      return 41;
-    case BindingKind::kTexelR32Uint:
-      return 98;
-    case BindingKind::kTexelRgba32Uint:
-      return 107;
-  }
-  return 0;
-}
-
 }  // namespace
 
 EmbeddedShader embedded_shader(const Shader& shader) {
@@ -109,7 +72,7 @@ EmbeddedShader embedded_shader(const Shader& shader) {
   if (bindings.size() > std::size(facts.kinds))
     fail(ErrorCode::kInternal, "a kernel has {} bindings", bindings.size());
   for (std::size_t i = 0; i < bindings.size(); ++i) {
-    facts.kinds[i] = format_of(bindings[i]);
+    facts.kinds[i] = texel_of(bindings[i]).vk_format;
     if (facts.kinds[i] != 0) features |= ROOFTILE_EMBED_TEXELS;
   }
   facts.words = static_cast<int>(made.code.size());

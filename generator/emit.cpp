@@ -2,6 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <optional>
+
 #include "core/error.h"
 #include "core/hash.h"
 #include "generator/kernel_defines.h"
@@ -44,38 +47,19 @@ std::vector<std::string> gemm_comment(const Variant& v, const Signature& s) {
   return lines;
 }
 
-BindingKind binding(LoadPath path, int width, DataType type) {
+/// Of words that hold several values, if there is no type.
+BindingKind binding(LoadPath path, int width, std::optional<DataType> type) {
   if (path != LoadPath::kTexel) return BindingKind::kStorageBuffer;
-  const bool one = width == 1;
-  switch (type) {
-    case DataType::kF16:
-      return one ? BindingKind::kTexelR16 : BindingKind::kTexelRgba16;
-    case DataType::kBf16:
-      return one ? BindingKind::kTexelR16Uint : BindingKind::kTexelRgba16Uint;
-    case DataType::kI8:
-      return one ? BindingKind::kTexelR8Sint : BindingKind::kTexelRgba8Sint;
-    case DataType::kU8:
-      return one ? BindingKind::kTexelR8Uint : BindingKind::kTexelRgba8Uint;
-    case DataType::kI32:
-      return one ? BindingKind::kTexelR32Sint : BindingKind::kTexelRgba32Sint;
-    case DataType::kF32:
-      break;
-  }
-  return one ? BindingKind::kTexelR32 : BindingKind::kTexelRgba32;
-}
-
-BindingKind words_binding(LoadPath path, int width) {
-  if (path != LoadPath::kTexel) return BindingKind::kStorageBuffer;
-  return width == 1 ? BindingKind::kTexelR32Uint : BindingKind::kTexelRgba32Uint;
+  const int channels = width == 1 ? 1 : 4;
+  const auto fits = [&](const Texel& t) { return t.type == type && t.channels == channels; };
+  return std::ranges::find_if(kTexels, fits)->kind;
 }
 
 /// Appends the bindings of a quantised B's scales and zero points.
 void append_quantization(std::vector<BindingKind>& bindings, LoadPath path, const Types& t) {
   if (!has_separate_scales(t)) return;
   bindings.push_back(binding(path, 1, t.a));
-  if (t.b.zero_point == ZeroPoint::kPacked)
-    bindings.push_back(path == LoadPath::kTexel ? BindingKind::kTexelR8Uint
-                                                : BindingKind::kStorageBuffer);
+  if (t.b.zero_point == ZeroPoint::kPacked) bindings.push_back(binding(path, 1, DataType::kU8));
   if (t.b.zero_point == ZeroPoint::kFloat) bindings.push_back(binding(path, 1, t.a));
 }
 
@@ -142,7 +126,7 @@ Shader emit_gemm(const Variant& v, const Signature& signature, Dialect dialect) 
     .subgroup_size = static_cast<std::uint32_t>(v.subgroup_size)
   };
   if (reads_quantized(v, s)) {
-    interface.bindings[1] = words_binding(v.load_path_b, words_width(v, s.types));
+    interface.bindings[1] = binding(v.load_path_b, words_width(v, s.types), std::nullopt);
     append_quantization(interface.bindings, v.load_path_b, s.types);
   }
   fuse(s.epilogue, defines, interface);
@@ -167,7 +151,7 @@ Shader emit_pack(const Variant& v, const Signature& s, Operand operand, Dialect 
              groups = !words && operand == Operand::kA && s.grouped;
   ShaderInterface interface {
     .bindings = {words     ? BindingKind::kStorageBuffer
-                 : weights ? words_binding(layout.path, 1)
+                 : weights ? binding(layout.path, 1, std::nullopt)
                            : binding(layout.path, kTexelElements, s.types.a),
                  BindingKind::kStorageBuffer},
     .push_constants_bytes = sizeof(PackPushConstants)

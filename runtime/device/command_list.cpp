@@ -10,39 +10,6 @@ namespace {
 
 constexpr std::uint32_t kQueriesPerTime = 2;  // Before and after a step, or all of them.
 
-vk::Format texel_format(BindingKind kind) {
-  switch (kind) {
-    case BindingKind::kTexelRgba32:
-      return vk::Format::eR32G32B32A32Sfloat;
-    case BindingKind::kTexelR16:
-      return vk::Format::eR16Sfloat;
-    case BindingKind::kTexelRgba16:
-      return vk::Format::eR16G16B16A16Sfloat;
-    case BindingKind::kTexelR16Uint:
-      return vk::Format::eR16Uint;
-    case BindingKind::kTexelRgba16Uint:
-      return vk::Format::eR16G16B16A16Uint;
-    case BindingKind::kTexelR8Sint:
-      return vk::Format::eR8Sint;
-    case BindingKind::kTexelRgba8Sint:
-      return vk::Format::eR8G8B8A8Sint;
-    case BindingKind::kTexelR32Sint:
-      return vk::Format::eR32Sint;
-    case BindingKind::kTexelRgba32Sint:
-      return vk::Format::eR32G32B32A32Sint;
-    case BindingKind::kTexelR8Uint:
-      return vk::Format::eR8Uint;
-    case BindingKind::kTexelRgba8Uint:
-      return vk::Format::eR8G8B8A8Uint;
-    case BindingKind::kTexelR32Uint:
-      return vk::Format::eR32Uint;
-    case BindingKind::kTexelRgba32Uint:
-      return vk::Format::eR32G32B32A32Uint;
-    default:
-      return vk::Format::eR32Sfloat;
-  }
-}
-
 bool is_barrier(const Step& step) { return std::holds_alternative<BarrierStep>(step); }
 
 }  // namespace
@@ -240,9 +207,11 @@ class Device::Recorder {
       } else {
         const std::uint64_t room = bound.driver_bytes -
                                    std::min(range.offset_bytes, bound.driver_bytes),
-                            most = device_.limits().max_texel_buffer_elements * texel_bytes(kind);
-        const vk::BufferViewCreateInfo view({}, buffer, texel_format(kind), range.offset_bytes,
-                                            texel_view_bytes(range.size_bytes, room, most));
+                            most =
+                                device_.limits().max_texel_buffer_elements * texel_of(kind).bytes;
+        const vk::BufferViewCreateInfo view(
+            {}, buffer, static_cast<vk::Format>(texel_of(kind).vk_format), range.offset_bytes,
+            texel_view_bytes(range.size_bytes, room, most));
         write.descriptorType = vk::DescriptorType::eUniformTexelBuffer;
         write.setTexelBufferView(
             views.emplace_back(*list_->views.emplace_back(device_.handle, view)));

@@ -21,24 +21,6 @@ void check_offset(std::uint64_t offset_bytes, std::uint64_t alignment_bytes) {
 
 }  // namespace
 
-std::uint64_t texel_bytes(BindingKind kind) {
-  const std::uint64_t channels = has_four_channels(kind) ? 4 : 1;
-  switch (kind) {
-    case BindingKind::kTexelR8Sint:
-    case BindingKind::kTexelRgba8Sint:
-    case BindingKind::kTexelR8Uint:
-    case BindingKind::kTexelRgba8Uint:
-      return channels;
-    case BindingKind::kTexelR16:
-    case BindingKind::kTexelRgba16:
-    case BindingKind::kTexelR16Uint:
-    case BindingKind::kTexelRgba16Uint:
-      return 2 * channels;
-    default:
-      return 4 * channels;
-  }
-}
-
 ByteRange resolve_range(ByteRange requested, std::uint64_t buffer_bytes) {
   const auto [offset, size] = requested;
   if (offset >= buffer_bytes || size > buffer_bytes - offset) {
@@ -57,18 +39,18 @@ void check_binding(BindingKind kind, ByteRange range, const DeviceLimits& limits
     }
     return;
   }
-  const bool four = has_four_channels(kind);
-  if (!(four ? limits.texel_buffer_rgba32 : limits.texel_buffer_r32)) {
+  const Texel& texel = texel_of(kind);
+  if (!(texel.channels == 4 ? limits.texel_buffer_rgba32 : limits.texel_buffer_r32)) {
     fail(ErrorCode::kUnsupported, "this device has no uniform texel buffers of {} channels",
-         four ? 4 : 1);
+         texel.channels);
   }
   check_offset(range.offset_bytes, limits.texel_buffer_alignment_bytes);
-  if (range.size_bytes % texel_bytes(kind) != 0) {
+  if (range.size_bytes % texel.bytes != 0) {
     fail(ErrorCode::kInvalidArgument,
          "a texel binding of {} bytes is not a multiple of its {} byte texels", range.size_bytes,
-         texel_bytes(kind));
+         texel.bytes);
   }
-  const std::uint64_t elements = range.size_bytes / texel_bytes(kind);
+  const std::uint64_t elements = range.size_bytes / texel.bytes;
   if (elements > limits.max_texel_buffer_elements) {
     fail(ErrorCode::kUnsupported,
          "a texel binding of {} texels is above this device's {}; use a storage buffer or slices",

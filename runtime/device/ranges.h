@@ -12,9 +12,6 @@ struct ByteRange {
   std::uint64_t offset_bytes = 0, size_bytes = 0;
 };
 
-/// Bytes of one texel of a texel binding.
-std::uint64_t texel_bytes(BindingKind kind);
-
 /// Resolves size_bytes 0, which means "to the end". Throws kInvalidArgument when the range is empty
 /// or exceeds the buffer.
 ByteRange resolve_range(ByteRange requested, std::uint64_t buffer_bytes);
