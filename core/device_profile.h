@@ -14,19 +14,9 @@ namespace rooftile {
 enum class DeviceKind : std::uint8_t { kDiscrete, kIntegrated, kSoftware, kVirtual, kOther };
 
 constexpr const char* name(DeviceKind kind) {
-  switch (kind) {
-    case DeviceKind::kDiscrete:
-      return "discrete";
-    case DeviceKind::kIntegrated:
-      return "integrated";
-    case DeviceKind::kSoftware:
-      return "software";
-    case DeviceKind::kVirtual:
-      return "virtual";
-    case DeviceKind::kOther:
-      return "other";
-  }
-  return "other";
+  constexpr std::array kWords = {"discrete", "integrated", "software", "virtual", "other"};
+  static_assert(kWords.size() == static_cast<std::size_t>(DeviceKind::kOther) + 1);
+  return kWords[static_cast<std::size_t>(kind)];
 }
 
 /// A matrix operation of a subgroup's matrix units: m x k times k x n elements of `operand`, with m

@@ -1,29 +1,16 @@
 #include "core/error.h"
 
+#include <array>
+
 namespace rooftile {
 
 std::string_view name(ErrorCode code) {
-  switch (code) {
-    case ErrorCode::kInvalidArgument:
-      return "invalid argument";
-    case ErrorCode::kUnsupported:
-      return "unsupported";
-    case ErrorCode::kOutOfMemory:
-      return "out of memory";
-    case ErrorCode::kDevice:
-      return "device";
-    case ErrorCode::kTimeout:
-      return "timeout";
-    case ErrorCode::kCompile:
-      return "compile";
-    case ErrorCode::kIo:
-      return "input or output";
-    case ErrorCode::kDatabase:
-      return "database";
-    case ErrorCode::kInternal:
-      return "internal";
-  }
-  return "unknown";
+  // No EnumWords, whose errors are those of this header.
+  static constexpr std::array kWords = {"invalid argument", "unsupported", "out of memory",
+                                        "device",           "timeout",     "compile",
+                                        "input or output",  "database",    "internal"};
+  static_assert(kWords.size() == static_cast<std::size_t>(ErrorCode::kInternal) + 1);
+  return kWords[static_cast<std::size_t>(code)];
 }
 
 }  // namespace rooftile

@@ -1,15 +1,15 @@
 #include "core/types.h"
 
-#include <array>
 #include <bit>
 #include <charconv>
 
+#include "core/enum_words.h"
 #include "core/error.h"
 
 namespace rooftile {
 namespace {
 
-constexpr std::array<std::string_view, 6> kNames = {"f32", "f16", "bf16", "i8", "i32", "u8"};
+constexpr EnumWords<DataType::kU8> kTypes = {"f32", "f16", "bf16", "i8", "i32", "u8"};
 constexpr std::string_view kSum = "sum_f16";
 
 [[noreturn]] void fail_to_parse(std::string_view text) {
@@ -30,8 +30,8 @@ bool take(std::string_view& text, std::string_view prefix) {
 }
 
 bool take_type(std::string_view& text, DataType& type) {
-  for (std::size_t i = 0; i < kNames.size(); ++i)
-    if (take(text, kNames[i])) {
+  for (std::size_t i = 0; i < kTypes.all.size(); ++i)
+    if (take(text, kTypes.all[i])) {
       type = static_cast<DataType>(i);
       return true;
     }
@@ -60,13 +60,9 @@ bool take_quantization(std::string_view& text, Quantization& b) {
 
 }  // namespace
 
-std::string_view name(DataType type) { return kNames[static_cast<std::size_t>(type)]; }
+std::string_view name(DataType type) { return kTypes[type]; }
 
-DataType parse_data_type(std::string_view text) {
-  for (std::size_t i = 0; i < kNames.size(); ++i)
-    if (kNames[i] == text) return static_cast<DataType>(i);
-  fail(ErrorCode::kInvalidArgument, "unknown type '{}'; known: f32, f16, bf16, i8, i32, u8", text);
-}
+DataType parse_data_type(std::string_view text) { return kTypes.parse("type", text); }
 
 Quantization quantization_of(BlockFormat format) {
   const BlockLayout& layout = layout_of(format);

@@ -3,64 +3,41 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <array>
 #include <charconv>
 #include <functional>
 
+#include "core/enum_words.h"
 #include "core/error.h"
 
 namespace rooftile {
 namespace {
 
 template <typename Enum>
-struct Names;  // value -> text, indexed by the enumerator
+constexpr std::nullptr_t kWordsOf = nullptr;
 template <>
-struct Names<Family> {
-  static constexpr auto kText = std::to_array<std::string_view>(
-      {"naive", "register", "tiled", "broadcast", "vector", "batched_small", "matrix"});
-};
+constexpr EnumWords<Family::kMatrix> kWordsOf<Family> = {
+    "naive", "register", "tiled", "broadcast", "vector", "batched_small", "matrix"};
 template <>
-struct Names<LoadPath> {
-  static constexpr auto kText = std::to_array<std::string_view>({"buffer", "texel", "direct"});
-};
+constexpr EnumWords<LoadPath::kDirect> kWordsOf<LoadPath> = {"buffer", "texel", "direct"};
 template <>
-struct Names<Stage> {
-  static constexpr auto kText =
-      std::to_array<std::string_view>({"none", "shared", "subgroup", "stored"});
-};
+constexpr EnumWords<Stage::kStored> kWordsOf<Stage> = {"none", "shared", "subgroup", "stored"};
 template <>
-struct Names<Raster> {
-  static constexpr auto kText =
-      std::to_array<std::string_view>({"row", "column", "grouped4", "grouped8", "grouped16"});
-};
+constexpr EnumWords<Raster::kGrouped16> kWordsOf<Raster> = {"row", "column", "grouped4", "grouped8",
+                                                            "grouped16"};
 template <>
-struct Names<Reduction> {
-  static constexpr auto kText = std::to_array<std::string_view>({"ordered", "atomic"});
-};
+constexpr EnumWords<Reduction::kAtomic> kWordsOf<Reduction> = {"ordered", "atomic"};
 template <>
-struct Names<Packed> {
-  static constexpr auto kText = std::to_array<std::string_view>({"no", "yes"});
-};
+constexpr EnumWords<Packed::kYes> kWordsOf<Packed> = {"no", "yes"};
 template <>
-struct Names<Scope> {
-  static constexpr auto kText = std::to_array<std::string_view>({"subgroup", "workgroup"});
-};
+constexpr EnumWords<Scope::kWorkgroup> kWordsOf<Scope> = {"subgroup", "workgroup"};
 template <>
-struct Names<Edge> {
-  static constexpr auto kText = std::to_array<std::string_view>({"exact", "masked"});
-};
+constexpr EnumWords<Edge::kMasked> kWordsOf<Edge> = {"exact", "masked"};
 template <>
-struct Names<Prefetch> {
-  static constexpr auto kText = std::to_array<std::string_view>({"none", "ahead", "peeled"});
-};
+constexpr EnumWords<Prefetch::kPeeled> kWordsOf<Prefetch> = {"none", "ahead", "peeled"};
 template <>
-struct Names<StoreMap> {
-  static constexpr auto kText = std::to_array<std::string_view>({"plain", "permuted"});
-};
+constexpr EnumWords<StoreMap::kPermuted> kWordsOf<StoreMap> = {"plain", "permuted"};
 template <>
-struct Names<Optimization> {
-  static constexpr auto kText = std::to_array<std::string_view>({"zero", "performance"});
-};
+constexpr EnumWords<Optimization::kPerformance> kWordsOf<Optimization> = {"zero", "performance"};
 
 /// The schema of a parameter. Parsing, printing, the names in templates, the search's features, the
 /// CLI's options and the columns of exports come from it.
@@ -95,24 +72,19 @@ Field number(std::string_view name, int Variant::*member, std::string_view meani
 
 template <typename Enum>
 Field choice(std::string_view name, Enum Variant::*member, std::string_view meaning) {
-  constexpr auto& texts = Names<Enum>::kText;
+  constexpr auto& words = kWordsOf<Enum>;
   return {name,
           meaning,
-          fmt::format("{}", fmt::join(texts, ", ")),
-          static_cast<int>(texts.size()),
+          fmt::format("{}", fmt::join(words.all, ", ")),
+          static_cast<int>(words.all.size()),
           [member](const Variant& v) { return static_cast<int>(v.*member); },
-          [member](const Variant& v) {
-            return std::string(texts[static_cast<std::size_t>(v.*member)]);
-          },
+          [member](const Variant& v) { return std::string(words[v.*member]); },
           [member, name](Variant& v, std::string_view text) {
-            for (std::size_t i = 0; i < texts.size(); ++i) {
-              if (texts[i] == text) {
-                v.*member = static_cast<Enum>(i);
-                return;
-              }
-            }
-            fail(ErrorCode::kInvalidArgument, "{} is '{}'; it takes one of: {}", name, text,
-                 fmt::join(texts, ", "));
+            const std::optional<Enum> value = words.find(text);
+            if (!value)
+              fail(ErrorCode::kInvalidArgument, "{} is '{}'; it takes one of: {}", name, text,
+                   fmt::join(words.all, ", "));
+            v.*member = *value;
           }};
 }
 
@@ -195,9 +167,7 @@ const Field& field_named(std::string_view parameter) {
 
 }  // namespace
 
-std::string_view name(Family family) {
-  return Names<Family>::kText[static_cast<std::size_t>(family)];
-}
+std::string_view name(Family family) { return kWordsOf<Family>[family]; }
 
 std::vector<std::pair<std::string, std::string>> parameters(const Variant& v) {
   std::vector<std::pair<std::string, std::string>> result;
@@ -273,7 +243,7 @@ std::string short_name(const Variant& v) {
   if (v.unroll_k > 1) text += fmt::format(" u{}", v.unroll_k);
   if (v.vector_width_a > 1 || v.vector_width_b > 1)
     text += fmt::format(" v{}/{}", v.vector_width_a, v.vector_width_b);
-  const auto word = [](auto x) { return Names<decltype(x)>::kText[static_cast<std::size_t>(x)]; };
+  const auto word = [](auto x) { return kWordsOf<decltype(x)>[x]; };
   if (v.load_path_a != LoadPath::kBuffer || v.load_path_b != LoadPath::kBuffer)
     text += fmt::format(" {}/{}", word(v.load_path_a), word(v.load_path_b));
   if (v.packed_a == Packed::kYes || v.packed_b == Packed::kYes)

@@ -1,53 +1,28 @@
 #include "inspect/inspection.h"
 
 #include <algorithm>
-#include <array>
 #include <utility>
 
+#include "core/enum_words.h"
 #include "core/error.h"
 #include "inspect/assembly_words.h"
 
 namespace rooftile {
 namespace {
 
-constexpr std::array<std::pair<Compilation, std::string_view>, 6> kCompilations = {{
-    {Compilation::kCompiled, "done"},
-    {Compilation::kIllegal, "illegal"},
-    {Compilation::kRefused, "refused"},
-    {Compilation::kCrashed, "crashed"},
-    {Compilation::kTimedOut, "timed out"},
-    {Compilation::kOutOfMemory, "out of memory"},
-}};
-constexpr std::array<std::pair<LoopState, std::string_view>, 4> kLoopStates = {{
-    {LoopState::kFound, "found"},
-    {LoopState::kNoAssembly, "no assembly"},
-    {LoopState::kNotUnderstood, "not understood"},
-    {LoopState::kNoWork, "no multiply-adds"},
-}};
-
-template <typename Table, typename Value>
-std::string_view name_in(const Table& table, Value value) {
-  for (const auto& [known, name] : table)
-    if (known == value) return name;
-  return "";
-}
-template <typename Value, typename Table>
-std::optional<Value> value_in(const Table& table, std::string_view name) {
-  for (const auto& [value, known] : table)
-    if (known == name) return value;
-  return std::nullopt;
-}
+constexpr EnumWords<Compilation::kOutOfMemory> kCompilations = {
+    "done", "illegal", "refused", "crashed", "timed out", "out of memory"};
+constexpr EnumWords<LoopState::kNoWork> kLoopStates = {"found", "no assembly", "not understood",
+                                                       "no multiply-adds"};
 
 }  // namespace
 
-std::string_view name(Compilation compilation) { return name_in(kCompilations, compilation); }
+std::string_view name(Compilation compilation) { return kCompilations[compilation]; }
 std::optional<Compilation> parse_compilation(std::string_view name) {
-  return value_in<Compilation>(kCompilations, name);
+  return kCompilations.find(name);
 }
-std::string_view name(LoopState state) { return name_in(kLoopStates, state); }
-std::optional<LoopState> parse_loop_state(std::string_view name) {
-  return value_in<LoopState>(kLoopStates, name);
-}
+std::string_view name(LoopState state) { return kLoopStates[state]; }
+std::optional<LoopState> parse_loop_state(std::string_view name) { return kLoopStates.find(name); }
 
 const CompiledExecutable* running_executable(const std::vector<CompiledExecutable>& executables,
                                              std::uint32_t subgroup_size) {

@@ -6,6 +6,7 @@
 #include <charconv>
 #include <optional>
 
+#include "core/enum_words.h"
 #include "core/error.h"
 #include "core/json_value.h"
 #include "db/tables/records_json.h"
@@ -15,17 +16,15 @@ namespace rooftile {
 namespace {
 
 // The names in the CHECKs of db/schema/tables.sql, indexed by the enumerator.
-constexpr std::array<std::string_view, 6> kSampleStatusNames = {
+constexpr EnumWords<SampleStatus::kCrashed> kSampleStatuses = {
     "measured", "compile failed", "launch failed", "wrong result", "timed out", "crashed"};
-constexpr std::array<std::string_view, 3> kSamplePurposeNames = {"search", "refresh", "portfolio"};
-constexpr std::array<std::string_view, 3> kOutcomeVerdictNames = {"faster", "default", "open"};
-constexpr std::array<std::string_view, 4> kVerdictNames = {"none", "passed", "failed", "revoked"};
+constexpr EnumWords<SamplePurpose::kPortfolio> kSamplePurposes = {"search", "refresh", "portfolio"};
+constexpr EnumWords<OutcomeVerdict::kOpen> kOutcomeVerdicts = {"faster", "default", "open"};
+constexpr EnumWords<Verdict::kRevoked> kVerdicts = {"none", "passed", "failed", "revoked"};
 
-template <typename Enumeration, std::size_t size>
-Enumeration parse(const std::array<std::string_view, size>& names, std::string_view text,
-                  std::string_view what) {
-  for (std::size_t i = 0; i < size; ++i)
-    if (names[i] == text) return static_cast<Enumeration>(i);
+template <auto last>
+auto parse(const EnumWords<last>& words, std::string_view text, std::string_view what) {
+  if (const auto value = words.find(text)) return *value;
   fail(ErrorCode::kInvalidArgument, "unknown {} '{}'", what, text);
 }
 
@@ -127,25 +126,19 @@ void for_each_limit(Limits& limits, Visit&& visit) {
 
 }  // namespace
 
-std::string_view name(SampleStatus status) {
-  return kSampleStatusNames[static_cast<std::size_t>(status)];
-}
+std::string_view name(SampleStatus status) { return kSampleStatuses[status]; }
 
 SampleStatus parse_sample_status(std::string_view text) {
-  return parse<SampleStatus>(kSampleStatusNames, text, "sample status");
+  return parse(kSampleStatuses, text, "sample status");
 }
 
-std::string_view name(SamplePurpose purpose) {
-  return kSamplePurposeNames[static_cast<std::size_t>(purpose)];
-}
+std::string_view name(SamplePurpose purpose) { return kSamplePurposes[purpose]; }
 
 SamplePurpose parse_sample_purpose(std::string_view text) {
-  return parse<SamplePurpose>(kSamplePurposeNames, text, "sample purpose");
+  return parse(kSamplePurposes, text, "sample purpose");
 }
 
-std::string_view name(OutcomeVerdict verdict) {
-  return kOutcomeVerdictNames[static_cast<std::size_t>(verdict)];
-}
+std::string_view name(OutcomeVerdict verdict) { return kOutcomeVerdicts[verdict]; }
 
 std::string certainty_text(OutcomeVerdict verdict, std::optional<double> confidence) {
   const std::string percent = confidence ? fmt::format("{:.0f}%", 100 * *confidence) : "";
@@ -154,10 +147,10 @@ std::string certainty_text(OutcomeVerdict verdict, std::optional<double> confide
 }
 
 OutcomeVerdict parse_outcome_verdict(std::string_view text) {
-  return parse<OutcomeVerdict>(kOutcomeVerdictNames, text, "verdict");
+  return parse(kOutcomeVerdicts, text, "verdict");
 }
 
-std::string_view name(Verdict verdict) { return kVerdictNames[static_cast<std::size_t>(verdict)]; }
+std::string_view name(Verdict verdict) { return kVerdicts[verdict]; }
 
 bool brought_anything(const ImportReport& r) {
   return r.devices + r.calibrations + r.runs + r.samples + r.winners + r.portfolio > 0;

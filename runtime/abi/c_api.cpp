@@ -1,6 +1,7 @@
 // C ABI of rooftile.h. Exceptions become status codes only here.
 #include <rooftile/rooftile.h>
 
+#include <array>
 #include <cmath>
 #include <memory>
 #include <optional>
@@ -19,39 +20,20 @@ namespace rooftile {
 namespace {
 
 rooftile_tier c_tier(Tier tier) {
-  switch (tier) {
-    case Tier::kDevice:
-      return ROOFTILE_TIER_DEVICE;
-    case Tier::kHost:
-      return ROOFTILE_TIER_HOST;
-    case Tier::kHost1:
-      return ROOFTILE_TIER_HOST1;
-    case Tier::kHost64:
-      return ROOFTILE_TIER_HOST64;
-    case Tier::kSplit:
-      return ROOFTILE_TIER_SPLIT;
-  }
-  return ROOFTILE_TIER_HOST;
+  static constexpr std::array kTiers = {ROOFTILE_TIER_DEVICE, ROOFTILE_TIER_HOST,
+                                        ROOFTILE_TIER_HOST1, ROOFTILE_TIER_HOST64,
+                                        ROOFTILE_TIER_SPLIT};
+  static_assert(kTiers.size() == static_cast<std::size_t>(Tier::kSplit) + 1);
+  return kTiers[static_cast<std::size_t>(tier)];
 }
 
 rooftile_reason c_reason(Reason reason) {
-  switch (reason) {
-    case Reason::kPredicted:
-      return ROOFTILE_REASON_PREDICTED;
-    case Reason::kForced:
-      return ROOFTILE_REASON_FORCED;
-    case Reason::kCompiling:
-      return ROOFTILE_REASON_COMPILING;
-    case Reason::kFailed:
-      return ROOFTILE_REASON_FAILED;
-    case Reason::kNothingToDo:
-      return ROOFTILE_REASON_NOTHING_TO_DO;
-    case Reason::kPrecision:
-      return ROOFTILE_REASON_PRECISION;
-    case Reason::kMeasured:
-      return ROOFTILE_REASON_MEASURED;
-  }
-  return ROOFTILE_REASON_PREDICTED;
+  static constexpr std::array kReasons = {ROOFTILE_REASON_PREDICTED,     ROOFTILE_REASON_FORCED,
+                                          ROOFTILE_REASON_COMPILING,     ROOFTILE_REASON_FAILED,
+                                          ROOFTILE_REASON_NOTHING_TO_DO, ROOFTILE_REASON_PRECISION,
+                                          ROOFTILE_REASON_MEASURED};
+  static_assert(kReasons.size() == static_cast<std::size_t>(Reason::kMeasured) + 1);
+  return kReasons[static_cast<std::size_t>(reason)];
 }
 
 rooftile_decision c_decision(const Explanation& explanation, Tier tier, Reason reason) {

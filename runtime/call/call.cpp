@@ -2,15 +2,15 @@
 
 #include <array>
 
+#include "core/enum_words.h"
 #include "core/error.h"
 
 namespace rooftile {
 namespace {
 
-constexpr std::array<std::string_view, 4> kPrecisions = {"relaxed", "standard", "high", "exact64"};
-constexpr std::array<std::string_view, 5> kTierChoices = {"auto", "device", "host", "host1",
-                                                          "host64"};
-
+constexpr EnumWords<Precision::kExact64> kPrecisions = {"relaxed", "standard", "high", "exact64"};
+constexpr EnumWords<TierChoice::kHost64> kTierChoices = {"auto", "device", "host", "host1",
+                                                         "host64"};
 constexpr std::array<std::string_view, 2> kDevices = {"one", "all"};
 
 }  // namespace
@@ -23,15 +23,10 @@ Devices parse_devices(std::string_view text) {
   fail(ErrorCode::kInvalidArgument, "unknown devices '{}'; known: one, all", text);
 }
 
-std::span<const std::string_view> tier_choice_names() { return kTierChoices; }
-std::span<const std::string_view> precision_names() { return kPrecisions; }
+std::span<const std::string_view> tier_choice_names() { return kTierChoices.all; }
+std::span<const std::string_view> precision_names() { return kPrecisions.all; }
 
-TierChoice parse_tier_choice(std::string_view text) {
-  for (std::size_t i = 0; i < kTierChoices.size(); ++i)
-    if (kTierChoices[i] == text) return static_cast<TierChoice>(i);
-  fail(ErrorCode::kInvalidArgument, "unknown tier '{}'; known: auto, device, host, host1, host64",
-       text);
-}
+TierChoice parse_tier_choice(std::string_view text) { return kTierChoices.parse("tier", text); }
 
 Tier tier_of(TierChoice choice) {
   switch (choice) {
@@ -46,12 +41,7 @@ Tier tier_of(TierChoice choice) {
   }
 }
 
-Precision parse_precision(std::string_view text) {
-  for (std::size_t i = 0; i < kPrecisions.size(); ++i)
-    if (kPrecisions[i] == text) return static_cast<Precision>(i);
-  fail(ErrorCode::kInvalidArgument,
-       "unknown precision '{}'; known: relaxed, standard, high, exact64", text);
-}
+Precision parse_precision(std::string_view text) { return kPrecisions.parse("precision", text); }
 
 EpilogueValues epilogue_values(const Epilogue& epilogue, const EpilogueOperands& operands,
                                std::int64_t i, std::int64_t row, std::int64_t column) {

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "core/enum_words.h"
+
 namespace rooftile {
 namespace {
 
@@ -172,15 +174,8 @@ std::vector<GemmCall> slices(const GemmCall& call,
 }
 
 std::string_view name(CutAlong along) {
-  switch (along) {
-    case CutAlong::kRows:
-      return "rows";
-    case CutAlong::kColumns:
-      return "columns";
-    case CutAlong::kBatch:
-      break;
-  }
-  return "matrices";
+  static constexpr EnumWords<CutAlong::kBatch> kWords = {"rows", "columns", "matrices"};
+  return kWords[along];
 }
 
 std::int64_t length(const Problem& p, CutAlong along) {

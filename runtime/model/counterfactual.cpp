@@ -1,8 +1,11 @@
 #include "runtime/model/counterfactual.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
+
+#include "core/enum_words.h"
 
 namespace rooftile {
 namespace {
@@ -50,31 +53,12 @@ double octaves(const NamedFlip& named) {
 }  // namespace
 
 std::string_view name(Dimension dimension) {
-  switch (dimension) {
-    case Dimension::kM:
-      return "m";
-    case Dimension::kN:
-      return "n";
-    case Dimension::kK:
-      return "k";
-    case Dimension::kBatch:
-      break;
-  }
-  return "batch";
+  static constexpr EnumWords<Dimension::kBatch> kWords = {"m", "n", "k", "batch"};
+  return kWords[dimension];
 }
 
 std::int64_t size_of(const Problem& p, Dimension dimension) {
-  switch (dimension) {
-    case Dimension::kM:
-      return p.m;
-    case Dimension::kN:
-      return p.n;
-    case Dimension::kK:
-      return p.k;
-    case Dimension::kBatch:
-      break;
-  }
-  return p.batch;
+  return std::array{p.m, p.n, p.k, p.batch}[static_cast<std::size_t>(dimension)];
 }
 
 Problem resized(const Problem& p, Dimension dimension, std::int64_t size) {

@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/enum_words.h"
 #include "runtime/model/factors.h"
 
 namespace rooftile {
@@ -205,45 +206,22 @@ Tier faster_host(double host_ns, double host1_ns) {
 }
 
 std::string_view name(Tier tier) {
-  switch (tier) {
-    case Tier::kDevice:
-      return "device";
-    case Tier::kHost:
-      return "host";
-    case Tier::kHost1:
-      return "host1";
-    case Tier::kHost64:
-      return "host64";
-    case Tier::kSplit:
-      return "split";
-  }
-  return "host";
+  static constexpr EnumWords<Tier::kSplit> kWords = {"device", "host", "host1", "host64", "split"};
+  return kWords[tier];
 }
 
 std::string_view name(Veto veto) {
-  switch (veto) {
-    case Veto::kNone:
-      return "none";
-    case Veto::kNotTuned:
-      return "not_tuned";
-    case Veto::kNoKernel:
-      return "no_kernel";
-    case Veto::kDoesNotFit:
-      return "does_not_fit";
-    case Veto::kDeviceGone:
-      return "device_gone";
-    case Veto::kFloat64:
-      return "float64";
-    case Veto::kNothingToMultiply:
-      return "nothing_to_multiply";
-    case Veto::kDeviceNotCalibrated:
-      return "device_not_calibrated";
-    case Veto::kHostNotCalibrated:
-      return "host_not_calibrated";
-    case Veto::kOther:
-      break;
-  }
-  return "other";
+  static constexpr EnumWords<Veto::kOther> kWords = {"none",
+                                                     "not_tuned",
+                                                     "no_kernel",
+                                                     "does_not_fit",
+                                                     "device_gone",
+                                                     "float64",
+                                                     "nothing_to_multiply",
+                                                     "device_not_calibrated",
+                                                     "host_not_calibrated",
+                                                     "other"};
+  return kWords[veto];
 }
 
 bool depends_on_size(Veto veto) {

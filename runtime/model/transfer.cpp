@@ -2,6 +2,8 @@
 
 #include <limits>
 
+#include "core/enum_words.h"
+
 namespace rooftile {
 namespace {
 
@@ -108,17 +110,9 @@ class Link {
 }  // namespace
 
 std::string_view name(TransferPath transfer_path) {
-  switch (transfer_path) {
-    case TransferPath::kNone:
-      return "none";
-    case TransferPath::kStaged:
-      return "staged";
-    case TransferPath::kCopied:
-      return "copied";
-    case TransferPath::kInPlace:
-      return "in_place";
-  }
-  return "none";
+  static constexpr EnumWords<TransferPath::kInPlace> kWords = {"none", "staged", "copied",
+                                                               "in_place"};
+  return kWords[transfer_path];
 }
 
 OperandBytes operand_bytes(const Problem& p) {

@@ -4,6 +4,7 @@
 #include <limits>
 #include <utility>
 
+#include "core/enum_words.h"
 #include "generator/space.h"
 #include "runtime/call/packed_operand.h"
 #include "runtime/call/pass_over_c.h"
@@ -13,19 +14,9 @@
 namespace rooftile {
 
 std::string_view name(Means means) {
-  switch (means) {
-    case Means::kNone:
-      break;
-    case Means::kTuned:
-      return "tuned";
-    case Means::kCertified:
-      return "certified";
-    case Means::kHostPass:
-      return "host_pass";
-    case Means::kDevicePass:
-      return "device_pass";
-  }
-  return "";
+  static constexpr EnumWords<Means::kDevicePass> kWords = {"", "tuned", "certified", "host_pass",
+                                                           "device_pass"};
+  return kWords[means];
 }
 
 bool all_failed(const KernelCache& compiled, std::span<const RankedChoice> kernels) {
