@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <iterator>
 #include <limits>
 
 #include "core/half.h"
@@ -16,6 +17,9 @@ constexpr std::size_t kPartElements = 32, kPartsOfBlock = kSuper / kPartElements
 
 float half_at(const std::uint8_t* bytes) {
   return from_f16(static_cast<std::uint16_t>(bytes[0] | bytes[1] << 8));
+}
+double magnitude_at(const std::uint8_t* bytes) {
+  return std::abs(static_cast<double>(half_at(bytes)));
 }
 void put_half(std::uint8_t* bytes, float value) {
   const std::uint16_t bits = to_f16(value);
@@ -68,6 +72,7 @@ constexpr std::array<float, 8> kMxfp4Magnitudes = {0, 0.5, 1, 1.5, 2, 3, 4, 6};
 constexpr int kMxfp4Bias = 127;
 /// Under a larger power of two, which files may have, 6 is beyond float32.
 constexpr int kMxfp4LargestExponent = 125;
+constexpr double kMxfp4LargestScale = 0x1p125;
 
 void unpack_mxfp4(const std::uint8_t* block, UnpackedBlock& x) {
   constexpr int kNan = 255;
@@ -273,61 +278,81 @@ void quantize_q6_k(const float* values, std::uint8_t* block) {
   }
 }
 
+/// Upper bound of the values of a block with a minimum.
+template <int last>
+double largest_with_minimum(const std::uint8_t* block) {
+  const double scaled = kMostPartScale * last * magnitude_at(block),
+               minimum = kMostPartScale * magnitude_at(block + 2);
+  // What is subtracted increases a magnitude only if its sign is the other one.
+  const bool same_sign = ((block[1] ^ block[3]) & 0x80) == 0;
+  return scaled + minimum - (same_sign ? std::min(scaled, minimum) : 0);
+}
+
+constexpr BlockReach both_signs(double most) { return {-most, most, 2 * most}; }
+constexpr BlockReach with_minimum(int last) {
+  const double most = kMostPartScale * double{kLargestF16};
+  return {-most, last * most, last * most};
+}
+
+struct BlockCode {
+  void (*unpack)(const std::uint8_t* block, UnpackedBlock& unpacked);
+  void (*quantize)(const float* values, std::uint8_t* block);
+  double (*largest_weight)(const std::uint8_t* block);
+  BlockReach reach;
+};
+using Bytes = const std::uint8_t*;
+
+/// In the order of BlockFormat.
+constexpr BlockCode kCodes[] = {
+    {[](Bytes, UnpackedBlock&) {},
+     [](const float*, std::uint8_t*) {},
+     [](Bytes) { return 0.0; },
+     {}},
+    {unpack_q4_0,
+     [](const float* values, std::uint8_t* block) {
+       quantize_simple(values, 8, block, block + 2, nullptr);
+     },
+     [](Bytes block) { return 8 * magnitude_at(block); }, both_signs(8 * double{kLargestF16})},
+    {unpack_q5_0,
+     [](const float* values, std::uint8_t* block) {
+       quantize_simple(values, 16, block, block + 6, block + 2);
+     },
+     [](Bytes block) { return 16 * magnitude_at(block); }, both_signs(16 * double{kLargestF16})},
+    {unpack_q8_0, quantize_q8_0, [](Bytes block) { return 128 * magnitude_at(block); },
+     both_signs(127 * double{kLargestF16})},
+    {[](Bytes block, UnpackedBlock& x) { unpack_q45_k(block, nullptr, block + 16, x); },
+     [](const float* values, std::uint8_t* block) {
+       quantize_q45_k(values, 15, block, nullptr, block + 16);
+     },
+     largest_with_minimum<15>, with_minimum(15)},
+    {[](Bytes block, UnpackedBlock& x) { unpack_q45_k(block, block + 16, block + 48, x); },
+     [](const float* values, std::uint8_t* block) {
+       quantize_q45_k(values, 31, block, block + 16, block + 48);
+     },
+     largest_with_minimum<31>, with_minimum(31)},
+    {unpack_q6_k, quantize_q6_k,
+     [](Bytes block) { return (kMostGroupScale + 1) * 32 * magnitude_at(block + kScale6); },
+     both_signs(32 * kMostGroupScale * double{kLargestF16})},
+    {unpack_mxfp4, quantize_mxfp4,
+     [](Bytes block) {
+       UnpackedBlock unpacked;
+       unpack_mxfp4(block, unpacked);
+       return 6.0 * static_cast<double>(unpacked.scales[0]);
+     },
+     both_signs(6 * kMxfp4LargestScale)},
+};
+static_assert(std::size(kCodes) == static_cast<std::size_t>(BlockFormat::kMxfp4) + 1);
+
+const BlockCode& code_of(BlockFormat format) { return kCodes[static_cast<std::size_t>(format)]; }
+
 }  // namespace
 
 void unpack_block(BlockFormat format, const std::uint8_t* block, UnpackedBlock& unpacked) {
-  switch (format) {
-    case BlockFormat::kSeparate:
-      return;
-    case BlockFormat::kQ4_0:
-      return unpack_q4_0(block, unpacked);
-    case BlockFormat::kQ5_0:
-      return unpack_q5_0(block, unpacked);
-    case BlockFormat::kQ8_0:
-      return unpack_q8_0(block, unpacked);
-    case BlockFormat::kQ4_K:
-      return unpack_q45_k(block, nullptr, block + 16, unpacked);
-    case BlockFormat::kQ5_K:
-      return unpack_q45_k(block, block + 16, block + 48, unpacked);
-    case BlockFormat::kQ6_K:
-      return unpack_q6_k(block, unpacked);
-    case BlockFormat::kMxfp4:
-      return unpack_mxfp4(block, unpacked);
-  }
+  code_of(format).unpack(block, unpacked);
 }
 
 double largest_weight_of_block(BlockFormat format, const std::uint8_t* block) {
-  const auto half = [&](std::size_t at) {
-    return std::abs(static_cast<double>(half_at(block + at)));
-  };
-  // What is subtracted increases a magnitude only if its sign is the other one.
-  const auto with_minimum = [&](int last) {
-    const double scaled = kMostPartScale * last * half(0), minimum = kMostPartScale * half(2);
-    const bool same_sign = ((block[1] ^ block[3]) & 0x80) == 0;
-    return scaled + minimum - (same_sign ? std::min(scaled, minimum) : 0);
-  };
-  switch (format) {
-    case BlockFormat::kSeparate:
-      break;
-    case BlockFormat::kQ4_0:
-      return 8 * half(0);
-    case BlockFormat::kQ5_0:
-      return 16 * half(0);
-    case BlockFormat::kQ8_0:
-      return 128 * half(0);
-    case BlockFormat::kQ4_K:
-      return with_minimum(15);
-    case BlockFormat::kQ5_K:
-      return with_minimum(31);
-    case BlockFormat::kQ6_K:
-      return (kMostGroupScale + 1) * 32 * half(kScale6);
-    case BlockFormat::kMxfp4: {
-      UnpackedBlock unpacked;
-      unpack_mxfp4(block, unpacked);
-      return 6.0 * static_cast<double>(unpacked.scales[0]);
-    }
-  }
-  return 0;
+  return code_of(format).largest_weight(block);
 }
 
 void dequantize_blocks(BlockFormat format, const std::uint8_t* blocks, std::int64_t count,
@@ -340,54 +365,11 @@ void dequantize_blocks(BlockFormat format, const std::uint8_t* blocks, std::int6
   }
 }
 
-BlockReach reach_of(BlockFormat format) {
-  constexpr double kScale = kLargestF16;
-  const auto both_signs = [](double most) { return BlockReach{-most, most, 2 * most}; };
-  const auto with_minimum = [](int last) {
-    const double most = kMostPartScale * kScale;
-    return BlockReach{-most, last * most, last * most};
-  };
-  switch (format) {
-    case BlockFormat::kSeparate:
-      break;
-    case BlockFormat::kQ4_0:
-      return both_signs(8 * kScale);
-    case BlockFormat::kQ5_0:
-      return both_signs(16 * kScale);
-    case BlockFormat::kQ8_0:
-      return both_signs(127 * kScale);
-    case BlockFormat::kQ4_K:
-      return with_minimum(15);
-    case BlockFormat::kQ5_K:
-      return with_minimum(31);
-    case BlockFormat::kQ6_K:
-      return both_signs(32 * kMostGroupScale * kScale);
-    case BlockFormat::kMxfp4:
-      return both_signs(std::ldexp(6.0, kMxfp4LargestExponent));
-  }
-  return {};
-}
+BlockReach reach_of(BlockFormat format) { return code_of(format).reach; }
 
 void quantize_block(BlockFormat format, const float* values, std::uint8_t* block) {
   std::memset(block, 0, static_cast<std::size_t>(layout_of(format).bytes));
-  switch (format) {
-    case BlockFormat::kSeparate:
-      return;
-    case BlockFormat::kQ4_0:
-      return quantize_simple(values, 8, block, block + 2, nullptr);
-    case BlockFormat::kQ5_0:
-      return quantize_simple(values, 16, block, block + 6, block + 2);
-    case BlockFormat::kQ8_0:
-      return quantize_q8_0(values, block);
-    case BlockFormat::kQ4_K:
-      return quantize_q45_k(values, 15, block, nullptr, block + 16);
-    case BlockFormat::kQ5_K:
-      return quantize_q45_k(values, 31, block, block + 16, block + 48);
-    case BlockFormat::kQ6_K:
-      return quantize_q6_k(values, block);
-    case BlockFormat::kMxfp4:
-      return quantize_mxfp4(values, block);
-  }
+  code_of(format).quantize(values, block);
 }
 
 }  // namespace rooftile
