@@ -13,10 +13,18 @@
 #include <limits>
 
 #include "core/half_software.h"
-#include "core/half_type.h"
 
 namespace rooftile {
 namespace {
+
+// float16 as the compiler has it, where it has it.
+#if defined(__aarch64__)
+#define ROOFTILE_HAS_HALF_TYPE
+using HalfType = __fp16;  // of the same format; GCC 12 has no _Float16 in C++ on arm64
+#elif defined(__FLT16_MANT_DIG__)
+#define ROOFTILE_HAS_HALF_TYPE
+using HalfType = _Float16;
+#endif
 
 constexpr std::uint32_t kSign = 0x80000000u, kInfinity = 0x7f800000u;
 

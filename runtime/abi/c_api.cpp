@@ -9,9 +9,9 @@
 
 #include "core/error.h"
 #include "runtime/abi/c_api_arguments.h"
-#include "runtime/abi/c_api_context.h"
 #include "runtime/abi/c_api_guard.h"
 #include "runtime/abi/c_api_plain_call.h"
+#include "runtime/abi/handles.h"
 #include "runtime/dispatch/context.h"
 #include "runtime/support/float_environment.h"
 #include "runtime/support/log.h"

@@ -4,7 +4,7 @@
 #include <limits>
 #include <utility>
 
-#include "runtime/abi/packed_handles.h"
+#include "runtime/abi/handles.h"
 
 namespace rooftile {
 namespace {

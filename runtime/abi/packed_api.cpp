@@ -4,11 +4,9 @@
 #include <algorithm>
 
 #include "runtime/abi/c_api_arguments.h"
-#include "runtime/abi/c_api_context.h"
 #include "runtime/abi/c_api_guard.h"
-#include "runtime/abi/packed_handles.h"
+#include "runtime/abi/handles.h"
 #include "runtime/abi/resident_arguments.h"
-#include "runtime/abi/resident_handles.h"
 #include "runtime/call/call_checks.h"
 #include "runtime/resident/packing.h"
 

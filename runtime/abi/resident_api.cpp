@@ -4,10 +4,9 @@
 #include <limits>
 
 #include "runtime/abi/c_api_arguments.h"
-#include "runtime/abi/c_api_context.h"
 #include "runtime/abi/c_api_guard.h"
+#include "runtime/abi/handles.h"
 #include "runtime/abi/resident_arguments.h"
-#include "runtime/abi/resident_handles.h"
 
 namespace rooftile {
 

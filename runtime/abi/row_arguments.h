@@ -3,7 +3,7 @@
 
 #include "runtime/abi/c_api_arguments.h"
 #include "runtime/abi/c_api_guard.h"
-#include "runtime/abi/resident_handles.h"
+#include "runtime/abi/handles.h"
 
 namespace rooftile {
 

@@ -6,10 +6,9 @@
 #include <tuple>
 
 #include "runtime/abi/c_api_arguments.h"
-#include "runtime/abi/c_api_context.h"
 #include "runtime/abi/c_api_guard.h"
+#include "runtime/abi/handles.h"
 #include "runtime/abi/resident_arguments.h"
-#include "runtime/abi/resident_handles.h"
 #include "runtime/resident/resident.h"
 #include "runtime/support/names.h"
 

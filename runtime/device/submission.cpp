@@ -5,7 +5,6 @@
 
 #include "core/clock.h"
 #include "runtime/device/device_impl.h"
-#include "runtime/device/wait_ns.h"
 
 namespace rooftile {
 namespace {
@@ -16,6 +15,13 @@ constexpr double kLookNs = 100e6;
 constexpr double kPollNs = 40e3;
 // Pause before a failed wait, for example for lack of memory, is tried again.
 constexpr std::chrono::milliseconds kBreath(10);
+
+/// A timeout as Vulkan takes it: no limit for what does not fit.
+std::uint64_t wait_ns(double timeout_ns) {
+  constexpr auto kForever = std::numeric_limits<std::uint64_t>::max();
+  return timeout_ns < static_cast<double>(kForever) ? static_cast<std::uint64_t>(timeout_ns)
+                                                    : kForever;
+}
 
 }  // namespace
 

@@ -6,7 +6,6 @@
 
 #include "core/round.h"
 #include "generator/layout.h"
-#include "runtime/verify/certification_operands.h"
 
 namespace rooftile {
 namespace {

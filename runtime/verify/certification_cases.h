@@ -6,7 +6,7 @@
 #include "core/device_profile.h"
 #include "core/variant.h"
 #include "generator/rules.h"
-#include "runtime/verify/certification_case.h"
+#include "runtime/verify/certification_operands.h"
 
 namespace rooftile {
 

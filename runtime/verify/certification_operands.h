@@ -1,14 +1,33 @@
-// Operands of a certification problem, and the comparison of its result with float64. Pure
-// functions: a device, or a browser, runs the kernel between the two.
+// One problem that a kernel is certified with, its operands, and the comparison of its result with
+// float64. Pure functions: a device, or a browser, runs the kernel between the two.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
+#include "core/groups.h"
+#include "core/problem.h"
 #include "generator/rules.h"
-#include "runtime/verify/certification_case.h"
 
 namespace rooftile {
+
+/// Special values in the operands besides uniform values in [-1, 1].
+enum class InjectedFault : std::uint8_t {
+  kNothing,
+  kDenormals,
+  kInfinities,
+  kMagnitudes,  ///< All values have magnitudes from 2^-60 to 2^60 (types with float32's range).
+  kOneLarge     ///< Of the products along k one is 1, and the others are a little below 2^-23.
+};
+
+struct CertificationCase {
+  Problem problem;
+  InjectedFault plant = InjectedFault::kNothing;
+  bool nan_in_c = false;  ///< C holds NaN before a call with beta == 0.
+  std::vector<Group> groups =
+      {};  ///< Of a grouped problem. Rows behind them are not to be written.
+};
 
 /// Numbers of elements of the operand buffers with their guard zones.
 struct GuardedSizes {

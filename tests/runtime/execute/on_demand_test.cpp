@@ -7,7 +7,7 @@
 
 #include "db/store.h"
 #include "generator/version.h"
-#include "runtime/abi/c_api_context.h"
+#include "runtime/abi/handles.h"
 #include "runtime/execute/device_tier.h"
 #include "runtime/tuned/kernel_ranking.h"
 #include "tests/support/changed_shader.h"

@@ -4,7 +4,7 @@
 #include <cstring>
 
 #include "core/error.h"
-#include "runtime/abi/c_api_context.h"
+#include "runtime/abi/handles.h"
 #include "runtime/tuned/kernel_chooser.h"
 #include "runtime/verify/certify.h"
 #include "tests/support/changed_shader.h"

@@ -3,7 +3,7 @@
 #include <cstdlib>
 #include <thread>
 
-#include "runtime/abi/resident_handles.h"
+#include "runtime/abi/handles.h"
 #include "tests/support/fast_kernel.h"
 #include "tests/support/resident_fixture.h"
 

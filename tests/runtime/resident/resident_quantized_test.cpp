@@ -4,8 +4,7 @@
 #include <cstring>
 
 #include "core/half.h"
-#include "runtime/abi/c_api_context.h"
-#include "runtime/abi/resident_handles.h"
+#include "runtime/abi/handles.h"
 #include "tests/support/call_of.h"
 #include "tests/support/resident_fixture.h"
 

@@ -1,13 +1,20 @@
-// Objects behind the handles of resident.h and vulkan.h.
+// Objects behind the handles of the C ABI.
 #pragma once
 
+#include <rooftile/packed.h>
 #include <rooftile/resident.h>
 
 #include <functional>
 #include <memory>
 
+#include "runtime/call/packed_operand.h"
+#include "runtime/dispatch/context.h"
 #include "runtime/resident/resident_list.h"
 #include "runtime/support/names.h"
+
+struct rooftile_context {
+  rooftile::Context context;
+};
 
 namespace rooftile {
 
@@ -26,9 +33,14 @@ struct NamedList {
   std::function<void(const Problem&)> count_grouped;  ///< Context::grouped_counter
 };
 
+struct NamedPacked {
+  std::shared_ptr<const PackedOperand> packed;
+};
+
 Names<rooftile_buffer, NamedBuffer>& buffer_names();
 Names<rooftile_run, NamedRun>& run_names();
 Names<rooftile_list, NamedList>& list_names();
+Names<rooftile_packed, NamedPacked>& packed_names();
 
 /// Throw kInvalidArgument for a null context, and for a buffer of another context.
 std::shared_ptr<Resident> resident_of(rooftile_context* context);
