@@ -86,7 +86,8 @@ class Planner {
  private:
   std::vector<RankedChoice> ranked(const Problem& p,
                                    const std::function<Use(const Variant&)>& use) {
-    return ranking_.ranked(p, own_buffers(p), limits_, {.operand = operand_, .use = use});
+    return ranking_.ranked(p, own_buffers(p), limits_,
+                           PrepackedOperand{.operand = operand_, .use = use});
   }
   /// The ranking if every form were there.
   std::vector<RankedChoice> ranked_free(const Problem& p) {

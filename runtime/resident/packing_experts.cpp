@@ -26,7 +26,8 @@ std::optional<CertifiableKernel> packing_kernel(const Resident& resident, const 
   };
   if (ranking.has_class(p))
     for (const RankedChoice& tuned :
-         ranking.ranked(p, bound.placement, device.limits, {.operand = Operand::kB, .use = use}))
+         ranking.ranked(p, bound.placement, device.limits,
+                        PrepackedOperand{.operand = Operand::kB, .use = use}))
       if (is_legal(tuned.candidate->variant))
         return CertifiableKernel{tuned.candidate->variant, tuned.expected_ns};
   // As if all rows were one group: where many rows share a B, kernels pack it.

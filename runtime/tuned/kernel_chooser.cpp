@@ -70,7 +70,7 @@ std::vector<RankedChoice> KernelChooser::ranked(const GemmCall& call) const {
   Problem p = kernel_problem(call.problem);
   const PackedForm* const stored = call.packed->stored();
   if (stored != nullptr) (call.packed->shape.operand == Operand::kA ? p.lda : p.ldb) = stored->ld;
-  return recent_.ranked(p, own_buffers(p), profile_.limits, *call.packed,
+  return recent_.ranked(p, own_buffers(p), profile_.limits, call.packed.get(),
                         stored != nullptr ? IsStored::kYes : IsStored::kNo);
 }
 
@@ -79,10 +79,11 @@ std::vector<RankedChoice> KernelChooser::ranked_prepacked(const Problem& p, Oper
   using Use = PrepackedOperand::Use;
   const Problem staged = others == StagedCopies::kYes ? kernel_problem(p) : p;
   return ranking_.ranked(staged, own_buffers(staged), profile_.limits,
-                         {.operand = operand, .use = [&](const Variant& v) {
-                            return packed_format(v, staged, operand) ? Use::kReadsPacked
-                                                                     : Use::kReadsStored;
-                          }});
+                         PrepackedOperand{.operand = operand, .use = [&](const Variant& v) {
+                                            return packed_format(v, staged, operand)
+                                                       ? Use::kReadsPacked
+                                                       : Use::kReadsStored;
+                                          }});
 }
 
 std::string KernelChooser::why_no_kernel(const Problem& p) const {
@@ -117,9 +118,7 @@ std::vector<KernelChoice> KernelChooser::choices_on_device(const Problem& p,
   const auto tuned = [&]() -> KernelChoice {
     return {.means = Means::kTuned,
             .problem = p,
-            .kernels = where.packed == nullptr ? recent_.ranked(p, where.at, where.limits)
-                                               : recent_.ranked(p, where.at, where.limits,
-                                                                *where.packed, where.is_stored)};
+            .kernels = recent_.ranked(p, where.at, where.limits, where.packed, where.is_stored)};
   };
   std::vector<KernelChoice> choices;
   const auto add = [&](KernelChoice choice) {
@@ -210,10 +209,8 @@ std::vector<RankedChoice> KernelChooser::ranked_before_device_pass(const Problem
   if (!ranking_.has_class(plain)) return {};
   Placement plain_at = where.at;
   plain_at.offset_c = 0;
-  std::vector<RankedChoice> kernels =
-      where.packed == nullptr ? ranking_.ranked(plain, plain_at, where.limits)
-                              : ranking_.ranked(plain, plain_at, where.limits,
-                                                prepacked(*where.packed, plain, where.is_stored));
+  std::vector<RankedChoice> kernels = ranking_.ranked(
+      plain, plain_at, where.limits, prepacked(where.packed, plain, where.is_stored));
   std::erase_if(kernels, [&](const RankedChoice& choice) {
     return illegal_reason(choice.candidate->variant, where.limits, p, where.at, SumsIn::kWorkspace)
         .has_value();

@@ -136,24 +136,9 @@ std::string KernelRanking::refusal(const Problem& staged) const {
   return {};
 }
 
-std::vector<RankedChoice> KernelRanking::ranked(const Problem& staged) const {
-  return ranked(staged, own_buffers(staged), limits_);
-}
-
-std::vector<RankedChoice> KernelRanking::ranked(const Problem& p, const Placement& placement,
-                                                const DeviceLimits& limits) const {
-  return ranked(p, placement, limits, nullptr);
-}
-
-std::vector<RankedChoice> KernelRanking::ranked(const Problem& p, const Placement& placement,
-                                                const DeviceLimits& limits,
-                                                const PrepackedOperand& prepacked) const {
-  return ranked(p, placement, limits, &prepacked);
-}
-
-std::vector<RankedChoice> KernelRanking::ranked(const Problem& p, const Placement& placement,
-                                                const DeviceLimits& limits,
-                                                const PrepackedOperand* prepacked) const {
+std::vector<RankedChoice> KernelRanking::ranked(
+    const Problem& p, const Placement& placement, const DeviceLimits& limits,
+    const std::optional<PrepackedOperand>& prepacked) const {
   using Use = PrepackedOperand::Use;
   const auto use = [&](const Variant& v) {
     return prepacked ? prepacked->use(v) : Use::kReadsStored;
@@ -181,7 +166,7 @@ std::vector<RankedChoice> KernelRanking::ranked(const Problem& p, const Placemen
     else
       others.push_back(&kernel);
   }
-  if (prepacked != nullptr) sort_prepacked(list, use);
+  if (prepacked) sort_prepacked(list, use);
   const auto portfolio = std::ranges::find_if(
       portfolios_, [&](const Portfolio& x) { return same_class(x.predicted.of_class, p); });
   if (portfolio != portfolios_.end()) {
@@ -190,7 +175,7 @@ std::vector<RankedChoice> KernelRanking::ranked(const Problem& p, const Placemen
     const auto first = static_cast<std::ptrdiff_t>(list.size());
     for (std::size_t i = 0; i < portfolio->kernels.size(); ++i)
       list.push_back({&portfolio->kernels[i], predicted[i]});
-    if (prepacked != nullptr) {
+    if (prepacked) {
       const Selector::Packing packing = selector.packing_ns(p, predicted);
       for (std::size_t i = 0; i < portfolio->kernels.size(); ++i)
         if (use(portfolio->kernels[i].variant) == Use::kReadsPacked)
@@ -212,12 +197,15 @@ std::vector<RankedChoice> KernelRanking::ranked(const Problem& p, const Placemen
   return list;
 }
 
-PrepackedOperand prepacked(const PackedOperand& packed, const Problem& p, IsStored is_stored) {
+std::optional<PrepackedOperand> prepacked(const PackedOperand* packed, const Problem& p,
+                                          IsStored is_stored) {
+  if (packed == nullptr) return std::nullopt;
   using Use = PrepackedOperand::Use;
   const Use otherwise = is_stored == IsStored::kYes ? Use::kReadsStored : Use::kNone;
-  return {.operand = packed.shape.operand, .use = [&packed, p, otherwise](const Variant& v) {
-            return packed.panels_for(v, p) != nullptr ? Use::kReadsPacked : otherwise;
-          }};
+  return PrepackedOperand{
+      .operand = packed->shape.operand, .use = [packed, p, otherwise](const Variant& v) {
+        return packed->panels_for(v, p) != nullptr ? Use::kReadsPacked : otherwise;
+      }};
 }
 
 }  // namespace rooftile

@@ -41,23 +41,24 @@ class KernelRanking {
   KernelRanking(const DeviceLimits& limits, const DeviceRates& rates,
                 std::vector<TunedKernel> tuned, std::span<const PortfolioKernel> portfolio = {});
 
-  /// Returns each kernel once that is legal for the staged problem, in this order:
+  /// Returns each kernel once that is legal for the problem with this placement of operands, on a
+  /// device that may support less, in this order:
   /// - kernels tuned on exactly these sizes, of a grouped problem in its bucket, by rank;
   /// - the portfolio, by predicted time;
   /// - kernels of other tuned problems, nearest first by log distance of the sizes;
   /// - the kernel that is legal for everything, unless the portfolio prefers it.
-  std::vector<RankedChoice> ranked(const Problem& staged) const;
+  ///
+  /// With an operand that is already packed expected_ns leaves out its packing, and the kernels
+  /// tuned on exactly these sizes are also sorted by that time, fastest first.
+  std::vector<RankedChoice> ranked(const Problem& p, const Placement& placement,
+                                   const DeviceLimits& limits,
+                                   const std::optional<PrepackedOperand>& prepacked = {}) const;
+  std::vector<RankedChoice> ranked(const Problem& staged) const {
+    return ranked(staged, own_buffers(staged), limits_);
+  }
   /// Why the first kernel of the problem's class that is not legal for its sizes is not; "" if each
   /// is legal.
   std::string refusal(const Problem& staged) const;
-  /// Same as above with the given placement of operands, on a device that may support less.
-  std::vector<RankedChoice> ranked(const Problem& p, const Placement& placement,
-                                   const DeviceLimits& limits) const;
-  /// Same as above with an operand that is already packed. expected_ns leaves out its packing, and
-  /// the kernels tuned on exactly these sizes are also sorted by that time, fastest first.
-  std::vector<RankedChoice> ranked(const Problem& p, const Placement& placement,
-                                   const DeviceLimits& limits,
-                                   const PrepackedOperand& prepacked) const;
 
   /// Time of the best kernel tuned on exactly these sizes, packing included.
   std::optional<double> measured_ns(const Problem& staged) const;
@@ -81,10 +82,6 @@ class KernelRanking {
   std::optional<Near> nearest(const Problem& p) const;
 
  private:
-  std::vector<RankedChoice> ranked(const Problem& p, const Placement& placement,
-                                   const DeviceLimits& limits,
-                                   const PrepackedOperand* prepacked) const;
-
   struct Portfolio {
     PredictedClass predicted;
     std::vector<CandidateRecord> kernels;  ///< In the selector's order.
@@ -97,9 +94,10 @@ class KernelRanking {
   std::vector<Portfolio> portfolios_;
 };
 
-/// How kernels use a packed operand in this problem. is_stored: whether they also find the operand
-/// as stored, in the packed operand or in the call itself.
+/// How kernels use a packed operand, if there is one, in this problem. is_stored: whether they also
+/// find the operand as stored, in the packed operand or in the call itself.
 enum class IsStored : std::uint8_t { kNo, kYes };
-PrepackedOperand prepacked(const PackedOperand& packed, const Problem& p, IsStored is_stored);
+std::optional<PrepackedOperand> prepacked(const PackedOperand* packed, const Problem& p,
+                                          IsStored is_stored);
 
 }  // namespace rooftile

@@ -17,13 +17,11 @@ class RecentRankings {
  public:
   explicit RecentRankings(const KernelRanking& ranking) : ranking_(ranking) {}
 
-  /// As KernelRanking::ranked.
+  /// As KernelRanking::ranked, with an operand as prepacked() describes it.
   std::vector<RankedChoice> ranked(const Problem& p, const Placement& placement,
-                                   const DeviceLimits& limits);
-  /// The same with an operand that was packed before, as prepacked() describes it.
-  std::vector<RankedChoice> ranked(const Problem& p, const Placement& placement,
-                                   const DeviceLimits& limits, const PackedOperand& packed,
-                                   IsStored is_stored);
+                                   const DeviceLimits& limits,
+                                   const PackedOperand* packed = nullptr,
+                                   IsStored is_stored = IsStored::kNo);
 
  private:
   static constexpr std::size_t kEntries = 64;
@@ -40,9 +38,6 @@ class RecentRankings {
     Question question;
     std::vector<RankedChoice> kernels;
   };
-
-  template <typename Rank>
-  std::vector<RankedChoice> answer(const Question& question, const Rank& rank);
 
   const KernelRanking& ranking_;
   std::mutex mutex_;

@@ -89,7 +89,7 @@ TEST_F(RecentRankingsTest, AreThoseOfThePackedOperand) {
     if (const auto format = packed_format(choice.candidate->variant, p, Operand::kB))
       panels.forms.push_back({.panels = format});
   const auto direct = [&](const PackedOperand& packed, IsStored is_stored) {
-    return content(ranking_->ranked(p, own, limits_, prepacked(packed, p, is_stored)));
+    return content(ranking_->ranked(p, own, limits_, prepacked(&packed, p, is_stored)));
   };
   ASSERT_NE(direct(nothing, IsStored::kNo), direct(panels, IsStored::kNo));
   ASSERT_NE(direct(nothing, IsStored::kNo), direct(nothing, IsStored::kYes));
@@ -97,7 +97,7 @@ TEST_F(RecentRankingsTest, AreThoseOfThePackedOperand) {
     expect_right(p, own, limits_);
     for (const IsStored is_stored : {IsStored::kNo, IsStored::kYes})
       for (const PackedOperand* packed : {&nothing, &panels})
-        EXPECT_EQ(content(recent_->ranked(p, own, limits_, *packed, is_stored)),
+        EXPECT_EQ(content(recent_->ranked(p, own, limits_, packed, is_stored)),
                   direct(*packed, is_stored));
   }
 }
