@@ -10,13 +10,13 @@ rooftile_status rooftile_list_top_k(rooftile_list* list, const rooftile_top_k_ar
                                     rooftile_place weights) {
   using namespace rooftile;
   return add_rows(list, args, [&](ResidentList& to, const auto& given, const RowPlaces& at) {
-    to.add_top_k({.rows = given.rows,
-                  .columns = given.columns,
-                  .chosen = given.chosen,
-                  .weights_of_all = given.weights_of_all != 0,
-                  .x = at(x, given.ld_x),
-                  .chosen_columns = at(experts, given.ld_experts),
-                  .weights = at(weights, given.ld_weights)});
+    to.add_rows(TopKCall{.rows = given.rows,
+                         .columns = given.columns,
+                         .chosen = given.chosen,
+                         .weights_of_all = given.weights_of_all != 0,
+                         .x = at(x, given.ld_x),
+                         .chosen_columns = at(experts, given.ld_experts),
+                         .weights = at(weights, given.ld_weights)});
   });
 }
 
@@ -27,14 +27,14 @@ rooftile_status rooftile_list_group_tokens(rooftile_list* list,
                                            rooftile_place status) {
   using namespace rooftile;
   return add_rows(list, args, [&](ResidentList& to, const auto& given, const RowPlaces& at) {
-    to.add_group_tokens({.tokens = given.tokens,
-                         .chosen = given.chosen,
-                         .experts = given.experts,
-                         .experts_of_tokens = at(experts_of_tokens, given.ld_experts),
-                         .sizes = at(sizes),
-                         .sources = at(sources),
-                         .places = at(places, given.ld_places),
-                         .status = at(status)});
+    to.add_rows(GroupTokensCall{.tokens = given.tokens,
+                                .chosen = given.chosen,
+                                .experts = given.experts,
+                                .experts_of_tokens = at(experts_of_tokens, given.ld_experts),
+                                .sizes = at(sizes),
+                                .sources = at(sources),
+                                .places = at(places, given.ld_places),
+                                .status = at(status)});
   });
 }
 
@@ -43,13 +43,13 @@ rooftile_status rooftile_list_gather(rooftile_list* list, const rooftile_gather_
                                      rooftile_place status) {
   using namespace rooftile;
   return add_rows(list, args, [&](ResidentList& to, const auto& given, const RowPlaces& at) {
-    to.add_gather({.rows = given.rows,
-                   .columns = given.columns,
-                   .rows_x = given.rows_x,
-                   .x = at(x, given.ld_x),
-                   .sources = at(sources),
-                   .y = at(y, given.ld_y),
-                   .status = at(status)});
+    to.add_rows(GatherCall{.rows = given.rows,
+                           .columns = given.columns,
+                           .rows_x = given.rows_x,
+                           .x = at(x, given.ld_x),
+                           .sources = at(sources),
+                           .y = at(y, given.ld_y),
+                           .status = at(status)});
   });
 }
 
@@ -59,16 +59,16 @@ rooftile_status rooftile_list_combine(rooftile_list* list, const rooftile_combin
                                       rooftile_place y, rooftile_place status) {
   using namespace rooftile;
   return add_rows(list, args, [&](ResidentList& to, const auto& given, const RowPlaces& at) {
-    to.add_combine({.tokens = given.tokens,
-                    .columns = given.columns,
-                    .chosen = given.chosen,
-                    .rows_x = given.rows_x,
-                    .x = at(x, given.ld_x),
-                    .places = at(places, given.ld_places),
-                    .weights = at(weights, given.ld_weights),
-                    .residual = at(residual, given.ld_residual),
-                    .y = at(y, given.ld_y),
-                    .status = at(status)});
+    to.add_rows(CombineCall{.tokens = given.tokens,
+                            .columns = given.columns,
+                            .chosen = given.chosen,
+                            .rows_x = given.rows_x,
+                            .x = at(x, given.ld_x),
+                            .places = at(places, given.ld_places),
+                            .weights = at(weights, given.ld_weights),
+                            .residual = at(residual, given.ld_residual),
+                            .y = at(y, given.ld_y),
+                            .status = at(status)});
   });
 }
 

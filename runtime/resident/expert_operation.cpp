@@ -45,8 +45,8 @@ std::uint32_t bind_status(RowBinder& binder, const IntegerList& status, std::uin
 
 }  // namespace
 
-RowOperation top_k_operation(const TopKCall& call, std::shared_ptr<const Pipeline> top_k,
-                             const DeviceLimits& limits) {
+RowOperation row_operation(const TopKCall& call, std::shared_ptr<const Pipeline> top_k,
+                           const DeviceLimits& limits) {
   check_row_size("rows", call.rows, 0);
   check_row_size("columns", call.columns, 1);
   if (call.chosen < 1 || call.chosen > kMostChosen || call.chosen > call.columns)
@@ -73,9 +73,9 @@ RowOperation top_k_operation(const TopKCall& call, std::shared_ptr<const Pipelin
   return binder.finish(std::move(top_k), bytes_of_block(constants), groups);
 }
 
-RowOperation group_tokens_operation(const GroupTokensCall& call,
-                                    std::shared_ptr<const Pipeline> group_tokens,
-                                    const DeviceLimits& limits) {
+RowOperation row_operation(const GroupTokensCall& call,
+                           std::shared_ptr<const Pipeline> group_tokens,
+                           const DeviceLimits& limits) {
   check_pairs(call.tokens, call.chosen);
   check_row_size("experts", call.experts, 1);
   if (call.experts > std::numeric_limits<std::int32_t>::max())
@@ -105,8 +105,8 @@ RowOperation group_tokens_operation(const GroupTokensCall& call,
   return made;
 }
 
-RowOperation gather_operation(const GatherCall& call, std::shared_ptr<const Pipeline> gather,
-                              const DeviceLimits& limits) {
+RowOperation row_operation(const GatherCall& call, std::shared_ptr<const Pipeline> gather,
+                           const DeviceLimits& limits) {
   check_row_size("rows", call.rows, 0);
   check_row_size("columns", call.columns, 0);
   check_rows_of_x(call.rows_x);
@@ -131,8 +131,8 @@ RowOperation gather_operation(const GatherCall& call, std::shared_ptr<const Pipe
   return binder.finish(std::move(gather), bytes_of_block(constants), groups);
 }
 
-RowOperation combine_operation(const CombineCall& call, std::shared_ptr<const Pipeline> combine,
-                               const DeviceLimits& limits) {
+RowOperation row_operation(const CombineCall& call, std::shared_ptr<const Pipeline> combine,
+                           const DeviceLimits& limits) {
   check_pairs(call.tokens, call.chosen);
   check_row_size("columns", call.columns, 0);
   check_rows_of_x(call.rows_x);

@@ -43,16 +43,16 @@ struct CombineCall {
   IntegerList status;
 };
 
-/// Bind a call whose shader is compiled. Throw as softmax_operation; operands and results lie
-/// apart, but y of a CombineCall may be its residual.
-RowOperation top_k_operation(const TopKCall& call, std::shared_ptr<const Pipeline> top_k,
-                             const DeviceLimits& limits);
-RowOperation group_tokens_operation(const GroupTokensCall& call,
-                                    std::shared_ptr<const Pipeline> group_tokens,
-                                    const DeviceLimits& limits);
-RowOperation gather_operation(const GatherCall& call, std::shared_ptr<const Pipeline> gather,
-                              const DeviceLimits& limits);
-RowOperation combine_operation(const CombineCall& call, std::shared_ptr<const Pipeline> combine,
-                               const DeviceLimits& limits);
+/// Bind a call whose shader is compiled. Throw as those of row_operation.h; operands and results
+/// lie apart, but y of a CombineCall may be its residual.
+RowOperation row_operation(const TopKCall& call, std::shared_ptr<const Pipeline> top_k,
+                           const DeviceLimits& limits);
+RowOperation row_operation(const GroupTokensCall& call,
+                           std::shared_ptr<const Pipeline> group_tokens,
+                           const DeviceLimits& limits);
+RowOperation row_operation(const GatherCall& call, std::shared_ptr<const Pipeline> gather,
+                           const DeviceLimits& limits);
+RowOperation row_operation(const CombineCall& call, std::shared_ptr<const Pipeline> combine,
+                           const DeviceLimits& limits);
 
 }  // namespace rooftile

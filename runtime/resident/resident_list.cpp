@@ -13,37 +13,13 @@ void ResidentList::add_gemm(ResidentWork work) {
   recorded_ = nullptr;
 }
 
-void ResidentList::add_softmax(const SoftmaxCall& call) {
-  add(softmax_operation(call, resident_->row_shaders().softmax(),
-                        resident_->device()->profile().limits));
-}
-
-void ResidentList::add_multiply(const MultiplyCall& call) {
-  add(multiply_operation(call, resident_->row_shaders().multiply(call.activation),
-                         resident_->device()->profile().limits));
-}
-
-void ResidentList::add_top_k(const TopKCall& call) {
-  add(top_k_operation(call, resident_->row_shaders().top_k(),
-                      resident_->device()->profile().limits));
-}
-
-void ResidentList::add_group_tokens(const GroupTokensCall& call) {
-  add(group_tokens_operation(call, resident_->row_shaders().group_tokens(),
-                             resident_->device()->profile().limits));
-}
-
-void ResidentList::add_gather(const GatherCall& call) {
-  add(gather_operation(call, resident_->row_shaders().gather(),
-                       resident_->device()->profile().limits));
-}
-
-void ResidentList::add_combine(const CombineCall& call) {
-  add(combine_operation(call, resident_->row_shaders().combine(),
-                        resident_->device()->profile().limits));
-}
-
-void ResidentList::add(RowOperation operation) {
+void ResidentList::add_rows(const RowCall& call) {
+  RowOperation operation = std::visit(
+      [&](const auto& any) {
+        return row_operation(any, resident_->row_shaders().of(any),
+                             resident_->device()->profile().limits);
+      },
+      call);
   if (operation.empty()) return;
   const std::lock_guard lock(mutex_);
   items_.emplace_back(std::move(operation));

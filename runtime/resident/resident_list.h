@@ -13,6 +13,9 @@
 
 namespace rooftile {
 
+using RowCall =
+    std::variant<SoftmaxCall, MultiplyCall, TopKCall, GroupTokensCall, GatherCall, CombineCall>;
+
 /// Thread-safe. The first run after an addition records the command lists.
 class ResidentList {
  public:
@@ -21,14 +24,9 @@ class ResidentList {
   /// Adds a call; chooses and compiles its kernel. Throws as Resident::product, and then adds
   /// nothing.
   void add_gemm(ResidentWork work);
-  /// Add an operation on matrices; compile its shader. Throw as row_operation.h, expert_operation.h
-  /// and RowShaders, and then add nothing.
-  void add_softmax(const SoftmaxCall& call);
-  void add_multiply(const MultiplyCall& call);
-  void add_top_k(const TopKCall& call);
-  void add_group_tokens(const GroupTokensCall& call);
-  void add_gather(const GatherCall& call);
-  void add_combine(const CombineCall& call);
+  /// Adds an operation on matrices; compiles its shader. Throws as row_operation() and RowShaders,
+  /// and then adds nothing.
+  void add_rows(const RowCall& call);
   /// Add transfers. Host memory of an upload is read at each run; host memory of a download is
   /// filled by the Run's wait. Throw kInvalidArgument for bytes outside the buffer.
   void add_upload(std::shared_ptr<DeviceMemory> memory, std::uint64_t offset_bytes,
@@ -67,7 +65,6 @@ class ResidentList {
     MemoryUses uses;
     double expected_ns = 0;
   };
-  void add(RowOperation operation);
   std::shared_ptr<Recorded> record();
   /// Of the products, before they run (runtime/resident/resident_scales.h).
   void check_scales();

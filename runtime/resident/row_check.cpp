@@ -63,16 +63,15 @@ void check_softmax(std::shared_ptr<Device> device, const ShaderCache& cache) {
   values[at(x, 3, 7)] = kInfinity;
   const std::vector<float> in = values_of<float>(*x.memory);
   std::vector<float> outside = values_of<float>(*y.memory);
-  run(*device,
-      softmax_operation(SoftmaxCall{.rows = kRows,
-                                    .columns = kColumns,
-                                    .batch = kBatch,
-                                    .x = x,
-                                    .y = y,
-                                    .scale = kScale,
-                                    .causal = true,
-                                    .causal_offset = kPast},
-                        compiled(*device, emit_softmax(), cache), device->profile().limits));
+  run(*device, row_operation(SoftmaxCall{.rows = kRows,
+                                         .columns = kColumns,
+                                         .batch = kBatch,
+                                         .x = x,
+                                         .y = y,
+                                         .scale = kScale,
+                                         .causal = true,
+                                         .causal_offset = kPast},
+                             compiled(*device, emit_softmax(), cache), device->profile().limits));
   const std::vector<float> out = values_of<float>(*y.memory);
   for (std::int64_t b = 0; b < kBatch; ++b)
     for (std::int64_t row = 0; row < kRows; ++row) {
@@ -110,7 +109,7 @@ void check_multiply(std::shared_ptr<Device> device, Activation activation,
   const std::vector<float> in_x = values_of<float>(*x.memory), in_y = values_of<float>(*y.memory);
   std::vector<float> outside = values_of<float>(*z.memory);
   run(*device,
-      multiply_operation(
+      row_operation(
           MultiplyCall{
               .rows = kRows, .columns = kColumns, .activation = activation, .x = x, .y = y, .z = z},
           compiled(*device, emit_multiply(activation), cache), device->profile().limits));

@@ -21,8 +21,8 @@ void check_sizes(const RowShape& shape) {
 
 }  // namespace
 
-RowOperation softmax_operation(const SoftmaxCall& call, std::shared_ptr<const Pipeline> softmax,
-                               const DeviceLimits& limits) {
+RowOperation row_operation(const SoftmaxCall& call, std::shared_ptr<const Pipeline> softmax,
+                           const DeviceLimits& limits) {
   const RowShape shape = {call.rows, call.columns, call.batch};
   check_sizes(shape);
   SoftmaxPushConstants constants = {.rows = row_word(call.rows),
@@ -56,8 +56,8 @@ RowOperation softmax_operation(const SoftmaxCall& call, std::shared_ptr<const Pi
   return binder.finish(std::move(softmax), bytes_of_block(constants), groups);
 }
 
-RowOperation multiply_operation(const MultiplyCall& call, std::shared_ptr<const Pipeline> multiply,
-                                const DeviceLimits& limits) {
+RowOperation row_operation(const MultiplyCall& call, std::shared_ptr<const Pipeline> multiply,
+                           const DeviceLimits& limits) {
   const RowShape shape = {call.rows, call.columns, 1};
   check_sizes(shape);
   MultiplyPushConstants constants = {.rows = row_word(call.rows),

@@ -29,9 +29,9 @@ struct MultiplyCall {
 /// leading dimensions that do not fit together, for a matrix outside its buffer, and for a result
 /// that overlaps an operand without being it; kUnsupported beyond 32-bit addresses or the device's
 /// largest binding.
-RowOperation softmax_operation(const SoftmaxCall& call, std::shared_ptr<const Pipeline> softmax,
-                               const DeviceLimits& limits);
-RowOperation multiply_operation(const MultiplyCall& call, std::shared_ptr<const Pipeline> multiply,
-                                const DeviceLimits& limits);
+RowOperation row_operation(const SoftmaxCall& call, std::shared_ptr<const Pipeline> softmax,
+                           const DeviceLimits& limits);
+RowOperation row_operation(const MultiplyCall& call, std::shared_ptr<const Pipeline> multiply,
+                           const DeviceLimits& limits);
 
 }  // namespace rooftile

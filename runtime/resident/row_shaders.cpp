@@ -25,26 +25,31 @@ RowShaders::Compiled RowShaders::checked(
   return kept;
 }
 
-RowShaders::Compiled RowShaders::softmax() {
+RowShaders::Compiled RowShaders::of(const SoftmaxCall&) {
   return checked(softmax_, emit_softmax(), check_softmax);
 }
 
-RowShaders::Compiled RowShaders::multiply(Activation activation) {
+RowShaders::Compiled RowShaders::of(const MultiplyCall& call) {
+  const Activation activation = call.activation;
   return checked(multiply_.at(static_cast<std::size_t>(activation)), emit_multiply(activation),
                  [&](std::shared_ptr<Device> device, const ShaderCache& cache) {
                    check_multiply(std::move(device), activation, cache);
                  });
 }
 
-RowShaders::Compiled RowShaders::top_k() { return checked(top_k_, emit_top_k(), check_top_k); }
+RowShaders::Compiled RowShaders::of(const TopKCall&) {
+  return checked(top_k_, emit_top_k(), check_top_k);
+}
 
-RowShaders::Compiled RowShaders::group_tokens() {
+RowShaders::Compiled RowShaders::of(const GroupTokensCall&) {
   return checked(group_tokens_, emit_group_tokens(), check_group_tokens);
 }
 
-RowShaders::Compiled RowShaders::gather() { return checked(gather_, emit_gather(), check_gather); }
+RowShaders::Compiled RowShaders::of(const GatherCall&) {
+  return checked(gather_, emit_gather(), check_gather);
+}
 
-RowShaders::Compiled RowShaders::combine() {
+RowShaders::Compiled RowShaders::of(const CombineCall&) {
   return checked(combine_, emit_combine(), check_combine);
 }
 

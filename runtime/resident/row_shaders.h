@@ -7,8 +7,8 @@
 #include <memory>
 #include <mutex>
 
-#include "core/epilogue.h"
 #include "runtime/device/device.h"
+#include "runtime/resident/expert_operation.h"
 #include "runtime/tuned/kernel_cache.h"
 
 namespace rooftile {
@@ -21,12 +21,12 @@ class RowShaders {
   RowShaders(std::shared_ptr<Device> device, std::shared_ptr<KernelCache> cache,
              std::function<std::shared_ptr<Device>()> checking_device);
 
-  std::shared_ptr<const Pipeline> softmax();
-  std::shared_ptr<const Pipeline> multiply(Activation activation);
-  std::shared_ptr<const Pipeline> top_k();
-  std::shared_ptr<const Pipeline> group_tokens();
-  std::shared_ptr<const Pipeline> gather();
-  std::shared_ptr<const Pipeline> combine();
+  std::shared_ptr<const Pipeline> of(const SoftmaxCall& call);
+  std::shared_ptr<const Pipeline> of(const MultiplyCall& call);
+  std::shared_ptr<const Pipeline> of(const TopKCall& call);
+  std::shared_ptr<const Pipeline> of(const GroupTokensCall& call);
+  std::shared_ptr<const Pipeline> of(const GatherCall& call);
+  std::shared_ptr<const Pipeline> of(const CombineCall& call);
 
  private:
   using Compiled = std::shared_ptr<const Pipeline>;
