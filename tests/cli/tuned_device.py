@@ -15,7 +15,7 @@ import pytest
 from conftest import Rooftile, change
 
 SIZES = ["--m", 96, "--n", 80, "--k", 112]
-SOME = ["--candidates", 20]  # The search of these ends before its budget does.
+SOME = ["--candidates", 12]  # The search of these ends before its budget does.
 OTHER_SIZES = ["--m", 130, "--n", 67, "--k", 259, "--trans-b"]
 # Exit codes of a run of a few seconds: on a busy machine no kernel may be certified by then.
 SHORT = (0, 1)
