@@ -191,7 +191,7 @@ class Header : public ::testing::Test {
     first_ = device_of(1, 5, everything());
     second_ = device_of(7, 1, lavapipe_limits());
     for (const DeviceProfile& device : {first_, second_})
-      plant_kernels(*store_, device, planted_classes(), 10,
+      plant_kernels(*store_, device, planted_classes(), 8,
                     [](const Variant&, const Signature&) { return true; });
     const EmbedSource source = {store_, store_->devices()};
     made_ = new Embedding(make_embedding({&source, 1}, {}));
