@@ -14,8 +14,9 @@ namespace {
   " AS w JOIN problems AS p ON p.id = w.problem_id" \
   " LEFT JOIN candidates AS c ON c.id = w.candidate_id"
 
-/// Reads ROOFTILE_ENTRY_COLUMNS. Returns false when this version cannot parse the variant, because
-/// a newer version or an editor wrote it, and when an editor removed the candidate.
+/// Reads ROOFTILE_ENTRY_COLUMNS. Returns false when this version cannot parse the problem or the
+/// variant, because a newer version or an editor wrote it, and when an editor removed the
+/// candidate.
 bool read_tuned_kernel(Sql& sql, TunedKernel& kernel) {
   kernel.bucket = sql.text();
   kernel.rank = static_cast<int>(sql.integer());

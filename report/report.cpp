@@ -91,7 +91,7 @@ std::vector<StaleReport> stale_lists(const Store& store, RowId device,
   for (const UnknownWinner& entry : unknown)
     stale.push_back({.problem = entry.bucket,
                      .kernel = entry.variant.empty() ? "unknown kernel" : entry.variant,
-                     .reason = "this version of Rooftile does not know the kernel"});
+                     .reason = "this version of Rooftile does not know the kernel or its problem"});
   return stale;
 }
 

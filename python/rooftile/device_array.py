@@ -114,6 +114,8 @@ class DeviceArray:
            [150., 214., 278.]], dtype=float32)
     """
 
+    session: Any  # a Session, which this module does not know
+
     def __init__(self, x: Any, session: Optional[DeviceSession] = None, dtype: Any = None) -> None:
         if session is None:
             session = default_session()

@@ -5,7 +5,7 @@ const kTiers = [{field: "device_ns", name: "device", colour: "device-side"}, {fi
 const kFactors = {
   size_vs_threshold: "share of the device's time that is work", arithmetic_intensity: "device's roof over the host's",
   gpu_class: "what shared memory saves in copies", vendor_tuning: "share of its roof that each side attains",
-  fusion: "passes that only the host needs", sparsity: "zeros that the host skips", precision_risk: "price of checking",
+  fusion: "passes that only the host needs", sparsity: "reserved: always 1", precision_risk: "price of checking",
 };
 
 /** Shades the sizes at which the device answers. */

@@ -48,7 +48,7 @@ void ResidentKernels::check(const std::shared_ptr<const Kernel>& kernel, const S
   const Certificate certificate =
       fallback ? check_edges(*checking, *there, signature) : certify(*checking, *there, signature);
   if (certificate.passed) return;
-  if (fallback) fail(ErrorCode::kInternal, "it computes a wrong C: {}", certificate.detail);
+  if (fallback) fail(ErrorCode::kInternal, "it computes no right C: {}", certificate.detail);
   fail(ErrorCode::kInternal, "the pass over C for {} is wrong: {}", to_string(signature),
        certificate.detail);
 }

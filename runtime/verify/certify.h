@@ -29,7 +29,7 @@ Certificate certify(Device& device, const Kernel& kernel, const Signature& signa
                     const std::function<bool()>& is_interrupted = {});
 
 /// Same as above with edge_case() alone; a grouped kernel has few cases and runs all. This does not
-/// replace a certificate; it is meant for the plain fallback kernel only.
+/// replace a certificate; it is meant for the fallback kernel only.
 Certificate check_edges(Device& device, const Kernel& kernel, const Signature& signature);
 
 }  // namespace rooftile

@@ -7,7 +7,8 @@ version=$("$binary_dir/rooftile" --version)
 mkdir -p sources/scripts bin
 cp "$source_dir"/scripts/{release,debian-packages.bash,progress.bash,packages,packages-wheel} sources/scripts/
 : >sources/scripts/packages-root
-cp "$source_dir/CMakeLists.txt" "$source_dir/CHANGELOG.md" sources/
+cp "$source_dir/CMakeLists.txt" sources/
+printf '# Changelog\n\n## [%s] - 2026-01-01\n\n## [0.0.1] - 2025-01-01\n' "$version" >sources/CHANGELOG.md
 cat >bin/mmdebstrap <<'END'
 #!/usr/bin/env bash
 set -e
@@ -21,7 +22,7 @@ mkdir -p "$work/out"
 END
 printf '#!/bin/sh\necho http://mirror.invalid/debian\n' >bin/apt-get
 chmod +x bin/*
-export PATH=$scratch/bin:$PATH SYSTEMS=$scratch/systems FAILS=0 GIT_CONFIG_NOSYSTEM=1
+export PATH=$scratch/bin:$PATH SYSTEMS=$scratch/systems FAILS=0 GIT_CONFIG_NOSYSTEM=1 LC_ALL=C
 git config --global user.name Somebody
 git config --global user.email somebody@example.invalid
 
@@ -33,7 +34,7 @@ refuses() {
   mkdir "$SYSTEMS"
   sources/scripts/release --out "$scratch/made" "$@" >output 2>&1 || code=$?
   [ $code = 1 ] && grep -qF -- "$text" output || fail "exit code $code, without '$text':" "$(cat output)"
-  [ ! -e made ] || fail "a release in spite of '$text'"
+  [ -z "$(find . -maxdepth 1 -name 'made*')" ] || fail "a release in spite of '$text'"
 }
 
 refuses "this is no clone: fatal: not a git repository"
@@ -43,12 +44,15 @@ git -C sources add .
 git -C sources commit -qm "The release"
 mkdir occupied
 refuses "occupied exists" --out "$scratch/occupied"
-for heading in "## [Unreleased]" "## [9.9.9] - 2026-01-01" "## [$version]"; do
-  sed -i "0,/^## .*/s//$heading/" sources/CHANGELOG.md
+for heading in "## [Unreleased]" "## [9.9.9] - 2026-01-01" "## [$version]" ""; do
+  echo "$heading" >sources/CHANGELOG.md
   git -C sources commit -qam "A heading"
   refuses "begins with '$heading' instead of '## [$version] - DATE'"
 done
-git -C sources revert --no-edit HEAD HEAD~ HEAD~2 >/dev/null
+git -C sources reset -q --hard HEAD~4
+touch file
+refuses "cannot make $scratch/file/made.part" --out "$scratch/file/made"
+TMPDIR="$scratch/a b" refuses "takes no folder with a space"
 for FAILS in 1 2 3 4; do
   refuses "the cause"
 done
