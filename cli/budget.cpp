@@ -23,8 +23,10 @@ double parse_budget_s(const std::string& text) {
   const std::string unit(end, text.data() + text.size());
   const double scale = unit.empty() || unit == "s" ? 1 : unit == "m" ? 60 : unit == "h" ? 3600 : 0;
   if (error != std::errc() || scale == 0 || !(value > 0) || value * scale > 1e7)
-    fail(ErrorCode::kInvalidArgument,
-         "--budget is '{}'; it takes a positive time such as 60s, 3m or 1h", text);
+    fail(
+        ErrorCode::kInvalidArgument,
+        "--budget is '{}'; it takes a time such as 60s, 3m or 1h, above 0 and at most 10,000,000 s",
+        text);
   return value * scale;
 }
 

@@ -1,7 +1,10 @@
 // Handlers of signals. Only the command line program sets them; the library never does.
 #include <signal.h>
+#include <time.h>
 #include <unistd.h>
 
+#include <atomic>
+#include <cstdint>
 #include <string_view>
 
 #include "cli/command.h"
@@ -11,6 +14,10 @@ namespace rooftile {
 namespace {
 
 std::atomic<bool> stop_requested = false;
+std::atomic<std::int64_t> stop_requested_ms = 0;
+// GNU timeout sends its signal twice at once, to the program and to its group. A tuner that ends
+// there would leave the kernel that it measures to be blamed for its death.
+constexpr std::int64_t kAtOnceMs = 50;
 sighandler_t growing_too_far = SIG_DFL;
 
 constexpr int kEnding[] = {SIGINT, SIGTERM, SIGHUP};
@@ -23,10 +30,21 @@ extern "C" void end_now(int signal_number) {
   ::_exit(kInterrupted);
 }
 
-// The second signal ends the process.
+std::int64_t now_ms() {
+  timespec now = {};
+  ::clock_gettime(CLOCK_MONOTONIC, &now);
+  return std::int64_t{now.tv_sec} * 1000 + now.tv_nsec / 1'000'000;
+}
+
+// A second signal ends the process.
 extern "C" void request_stop(int signal_number) {
+  const std::int64_t now = now_ms();
+  std::int64_t first = 0;
+  if (!stop_requested_ms.compare_exchange_strong(first, now)) {
+    if (now - first > kAtOnceMs) end_now(signal_number);
+    return;
+  }
   stop_requested.store(true);
-  ::signal(signal_number, end_now);
   constexpr std::string_view kText = "\nrooftile: stopping; another Ctrl-C ends it at once\n";
   // Nothing can be done about a terminal that does not take it.
   if (signal_number == SIGINT) [[maybe_unused]]

@@ -12,6 +12,8 @@ def program() -> str:
     """Path of the program: $ROOFTILE_PROGRAM, else the bundled one, else one on $PATH. Errors: Error."""
     named = os.environ.get("ROOFTILE_PROGRAM")
     if named:
+        if shutil.which(named) is None:
+            raise Error(f"ROOFTILE_PROGRAM names {named}, which is no program that can be started")
         return named
     folder = bundled()
     if folder is not None:

@@ -37,7 +37,7 @@ refuses() {
   [ -z "$(find . -maxdepth 1 -name 'made*')" ] || fail "a release in spite of '$text'"
 }
 
-refuses "this is no clone: fatal: not a git repository"
+refuses "needs a clone; git says: fatal: not a git repository"
 git -C sources init -q
 refuses "not committed"
 git -C sources add .

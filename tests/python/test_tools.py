@@ -255,3 +255,11 @@ def test_every_chart_is_a_section_of_the_page(database):
 
 def test_rows_have_what_a_problem_leaves_out():
     assert tools._row((1, 2, 3, 1)).startswith("1,2,3,1,0,1")
+
+
+@pytest.mark.parametrize("named", ["/nonexistent/rooftile", "/etc/passwd"])
+def test_a_program_that_cannot_be_started_is_named(monkeypatch, named):
+    monkeypatch.setenv("ROOFTILE_PROGRAM", named)
+    for start in (rt.devices, rt.report, lambda: rt.tune(shapes=[(8, 8, 8)], budget=1)):
+        with pytest.raises(rt.Error, match=f"ROOFTILE_PROGRAM names {named}"):
+            start()

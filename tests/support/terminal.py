@@ -7,13 +7,14 @@ import select
 import struct
 import subprocess
 import termios
+import time
 
 ERASE = "\r\x1b[K"
 
 
 def on_terminal(command, columns, interrupt_at=(), seconds=60, **options):
     """Exit code and output of a command on a terminal that is so wide. Types Ctrl-C as soon as the output matches the first of
-    interrupt_at, then the second, ... The terminal must be as it was when nothing writes to it any more."""
+    interrupt_at, then the second, ... Two within 50 ms count once. The terminal must be as it was when nothing writes to it any more."""
     leader, follower = pty.openpty()
     fcntl.ioctl(follower, termios.TIOCSWINSZ, struct.pack("HHHH", 50, columns, 0, 0))
     before = termios.tcgetattr(follower)
@@ -30,6 +31,8 @@ def on_terminal(command, columns, interrupt_at=(), seconds=60, **options):
             break
         text += piece
         if waits and re.search(waits[0], text.decode(errors="replace")):
+            if len(waits) < len(interrupt_at):
+                time.sleep(0.1)
             os.write(leader, b"\x03")
             del waits[0]
     assert termios.tcgetattr(leader) == before
