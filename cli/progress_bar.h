@@ -9,9 +9,9 @@
 namespace rooftile {
 
 /// One line on a terminal that is drawn anew at most ten times a second: step, share, time left,
-/// and what is measured; nothing elsewhere. Erase it before other text. For the Python package,
-/// which sets $ROOFTILE_PROGRESS_LINES and draws itself (python/rooftile/_progress.py), it is lines
-/// of a share, a tab and a text.
+/// and what is measured; nothing elsewhere. Erase it before other text. If
+/// $ROOFTILE_PROGRESS_LINES is set, each drawing is a line of its own instead: the share that is
+/// done, a tab and the text. The Python package sets it and draws (python/rooftile/_progress.py).
 class ProgressBar {
  public:
   ProgressBar();

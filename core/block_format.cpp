@@ -283,7 +283,7 @@ template <int last>
 double largest_with_minimum(const std::uint8_t* block) {
   const double scaled = kMostPartScale * last * magnitude_at(block),
                minimum = kMostPartScale * magnitude_at(block + 2);
-  // What is subtracted increases a magnitude only if its sign is the other one.
+  // Subtracting the minimum increases the magnitude only if the two signs differ.
   const bool same_sign = ((block[1] ^ block[3]) & 0x80) == 0;
   return scaled + minimum - (same_sign ? std::min(scaled, minimum) : 0);
 }

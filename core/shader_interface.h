@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <optional>
 #include <vector>
 
@@ -60,7 +61,11 @@ inline constexpr Texel kTexels[] = {
 constexpr const Texel& texel_of(BindingKind kind) {
   return kTexels[static_cast<std::size_t>(kind)];
 }
-static_assert(texel_of(BindingKind::kTexelRgba32Uint).kind == BindingKind::kTexelRgba32Uint);
+static_assert([] {
+  for (const Texel& texel : kTexels)
+    if (&texel_of(texel.kind) != &texel) return false;
+  return std::size(kTexels) == static_cast<std::size_t>(BindingKind::kTexelRgba32Uint) + 1;
+}());
 
 struct ShaderInterface {
   std::vector<BindingKind> bindings;       // descriptor set 0, binding i

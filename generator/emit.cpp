@@ -47,7 +47,7 @@ std::vector<std::string> gemm_comment(const Variant& v, const Signature& s) {
   return lines;
 }
 
-/// Of words that hold several values, if there is no type.
+/// Without a type: the binding of words that hold several values.
 BindingKind binding(LoadPath path, int width, std::optional<DataType> type) {
   if (path != LoadPath::kTexel) return BindingKind::kStorageBuffer;
   const int channels = width == 1 ? 1 : 4;

@@ -11,8 +11,9 @@
 namespace rooftile {
 namespace {
 
-/// What holds for every row of a table, or is NULL where a value is; what: a row for which it does
-/// not. Times of kernels are below 1e18 ns, 30 years.
+/// holds: a condition that every row of the table fulfils; a condition that is NULL, because a
+/// value is, counts as fulfilled. what: a row that does not fulfil it. Times of kernels are below
+/// 1e18 ns, 30 years.
 struct Rule {
   std::string_view table, holds, what;
 };

@@ -8,12 +8,6 @@
 namespace rooftile {
 namespace {
 
-static_assert([] {
-  for (std::size_t i = 0; i < std::size(kTexels); ++i)
-    if (static_cast<std::size_t>(kTexels[i].kind) != i) return false;
-  return true;
-}());
-
 constexpr std::uint64_t kMostTexelBytes = 16;
 constexpr std::uint64_t kLeastLevelBit = 256;
 

@@ -78,14 +78,15 @@ void check_top_k_of(Device& device, const ShaderCache& cache, bool weights_of_al
   const std::vector<float> in = values_of<float>(*x.memory);
   std::vector<float> outside = values_of<float>(*weights.memory);
   Integers expected = values_of<std::int32_t>(*columns.memory);
-  run(device, row_operation(TopKCall{.rows = kRows,
-                                     .columns = kColumns,
-                                     .chosen = kChosen,
-                                     .weights_of_all = weights_of_all,
-                                     .x = x,
-                                     .chosen_columns = columns,
-                                     .weights = weights},
-                            compiled(device, emit_top_k(), cache), device.profile().limits));
+  run(device,
+      TopKCall{.rows = kRows,
+               .columns = kColumns,
+               .chosen = kChosen,
+               .weights_of_all = weights_of_all,
+               .x = x,
+               .chosen_columns = columns,
+               .weights = weights},
+      emit_top_k(), cache);
   const std::vector<float> out = values_of<float>(*weights.memory);
   for (std::int64_t row = 0; row < kRows; ++row) {
     std::vector<std::int64_t> order(kColumns);
@@ -154,15 +155,15 @@ void check_group_tokens(std::shared_ptr<Device> device, const ShaderCache& cache
   }
   put(expected_status, status, 0, 0, 1);
   run(*device,
-      row_operation(GroupTokensCall{.tokens = kTokens,
-                                    .chosen = kChosen,
-                                    .experts = kExperts,
-                                    .experts_of_tokens = experts,
-                                    .sizes = sizes,
-                                    .sources = sources,
-                                    .places = places,
-                                    .status = status},
-                    compiled(*device, emit_group_tokens(), cache), device->profile().limits));
+      GroupTokensCall{.tokens = kTokens,
+                      .chosen = kChosen,
+                      .experts = kExperts,
+                      .experts_of_tokens = experts,
+                      .sizes = sizes,
+                      .sources = sources,
+                      .places = places,
+                      .status = status},
+      emit_group_tokens(), cache);
   expect_same(expected_sizes, sizes, "group_tokens");
   expect_same(expected_sources, sources, "group_tokens");
   expect_same(expected_places, places, "group_tokens");
@@ -185,14 +186,15 @@ void check_gather(std::shared_ptr<Device> device, const ShaderCache& cache) {
         source >= 0 && source < kRowsOfX)
       for (std::int64_t j = 0; j < kColumns; ++j) expected[at(y, row, j)] = in[at(x, source, j)];
   put(expected_status, status, 0, 0, 1);
-  run(*device, row_operation(GatherCall{.rows = kRows,
-                                        .columns = kColumns,
-                                        .rows_x = kRowsOfX,
-                                        .x = x,
-                                        .sources = sources,
-                                        .y = y,
-                                        .status = status},
-                             compiled(*device, emit_gather(), cache), device->profile().limits));
+  run(*device,
+      GatherCall{.rows = kRows,
+                 .columns = kColumns,
+                 .rows_x = kRowsOfX,
+                 .x = x,
+                 .sources = sources,
+                 .y = y,
+                 .status = status},
+      emit_gather(), cache);
   const std::vector<float> out = values_of<float>(*y.memory);
   for (std::size_t i = 0; i < out.size(); ++i) expect(out[i], expected[i], 0, "gather");
   expect_same(expected_status, status, "gather");
@@ -218,17 +220,18 @@ void check_combine(std::shared_ptr<Device> device, const ShaderCache& cache) {
   std::vector<float> outside = values_of<float>(*y.memory);
   Integers expected_status = values_of<std::int32_t>(*status.memory);
   put(expected_status, status, 0, 0, 1);
-  run(*device, row_operation(CombineCall{.tokens = kTokens,
-                                         .columns = kColumns,
-                                         .chosen = kChosen,
-                                         .rows_x = kRowsOfX,
-                                         .x = x,
-                                         .places = places,
-                                         .weights = weights,
-                                         .residual = y,
-                                         .y = y,
-                                         .status = status},
-                             compiled(*device, emit_combine(), cache), device->profile().limits));
+  run(*device,
+      CombineCall{.tokens = kTokens,
+                  .columns = kColumns,
+                  .chosen = kChosen,
+                  .rows_x = kRowsOfX,
+                  .x = x,
+                  .places = places,
+                  .weights = weights,
+                  .residual = y,
+                  .y = y,
+                  .status = status},
+      emit_combine(), cache);
   const std::vector<float> out = values_of<float>(*y.memory);
   for (std::int64_t token = 0; token < kTokens; ++token)
     for (std::int64_t j = 0; j < kColumns; ++j) {

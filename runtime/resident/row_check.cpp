@@ -19,11 +19,6 @@ constexpr float kInfinity = std::numeric_limits<float>::infinity(),
 
 }  // namespace
 
-std::shared_ptr<const Pipeline> compiled(Device& device, const Shader& shader,
-                                         const ShaderCache& cache) {
-  return std::make_shared<Pipeline>(device.create_pipeline(cache.spirv(shader), shader.interface));
-}
-
 double softmax_bound(double value, double largest, std::int64_t used, double y) {
   // The argument of exp has two roundings of products and one of the difference. A sum of an
   // invocation is scaled once more for each larger value that it meets, and once when the
@@ -63,15 +58,16 @@ void check_softmax(std::shared_ptr<Device> device, const ShaderCache& cache) {
   values[at(x, 3, 7)] = kInfinity;
   const std::vector<float> in = values_of<float>(*x.memory);
   std::vector<float> outside = values_of<float>(*y.memory);
-  run(*device, row_operation(SoftmaxCall{.rows = kRows,
-                                         .columns = kColumns,
-                                         .batch = kBatch,
-                                         .x = x,
-                                         .y = y,
-                                         .scale = kScale,
-                                         .causal = true,
-                                         .causal_offset = kPast},
-                             compiled(*device, emit_softmax(), cache), device->profile().limits));
+  run(*device,
+      SoftmaxCall{.rows = kRows,
+                  .columns = kColumns,
+                  .batch = kBatch,
+                  .x = x,
+                  .y = y,
+                  .scale = kScale,
+                  .causal = true,
+                  .causal_offset = kPast},
+      emit_softmax(), cache);
   const std::vector<float> out = values_of<float>(*y.memory);
   for (std::int64_t b = 0; b < kBatch; ++b)
     for (std::int64_t row = 0; row < kRows; ++row) {
@@ -109,10 +105,9 @@ void check_multiply(std::shared_ptr<Device> device, Activation activation,
   const std::vector<float> in_x = values_of<float>(*x.memory), in_y = values_of<float>(*y.memory);
   std::vector<float> outside = values_of<float>(*z.memory);
   run(*device,
-      row_operation(
-          MultiplyCall{
-              .rows = kRows, .columns = kColumns, .activation = activation, .x = x, .y = y, .z = z},
-          compiled(*device, emit_multiply(activation), cache), device->profile().limits));
+      MultiplyCall{
+          .rows = kRows, .columns = kColumns, .activation = activation, .x = x, .y = y, .z = z},
+      emit_multiply(activation), cache);
   const std::vector<float> out = values_of<float>(*z.memory);
   for (std::int64_t row = 0; row < kRows; ++row)
     for (std::int64_t j = 0; j < kColumns; ++j) {

@@ -1,4 +1,4 @@
-// The shaders of row operations: compiled, and compared with float64.
+// The shaders of row operations, compared with float64.
 #pragma once
 
 #include <memory>
@@ -8,10 +8,6 @@
 #include "runtime/kernel/shader_cache.h"
 
 namespace rooftile {
-
-/// Compiles a shader of generator/emit_rows.h. Throws what compilation throws.
-std::shared_ptr<const Pipeline> compiled(Device& device, const Shader& shader,
-                                         const ShaderCache& cache);
 
 /// Computes small matrices with edges, padded rows and an offset on this device, and throws
 /// kInternal where an element is beyond its error bound or where anything else is written. Throws

@@ -39,6 +39,12 @@ std::vector<T> values_of(const DeviceMemory& memory) {
 
 void run(Device& device, const RowOperation& operation);
 
+/// Runs a call of rows or experts by its shader.
+template <typename Call>
+void run(Device& device, const Call& call, const Shader& shader, const ShaderCache& cache) {
+  run(device, row_operation(call, compiled(device, shader, cache), device.profile().limits));
+}
+
 /// Throw kInternal, naming the shader, for an element beyond its bound, where NaN is right for NaN
 /// and infinity for its equal only, and for any other byte that has changed.
 void expect(double got, double expected, double bound, const char* what);

@@ -79,4 +79,9 @@ RowOperation row_operation(const MultiplyCall& call, std::shared_ptr<const Pipel
   return binder.finish(std::move(multiply), bytes_of_block(constants), groups);
 }
 
+std::shared_ptr<const Pipeline> compiled(Device& device, const Shader& shader,
+                                         const ShaderCache& cache) {
+  return std::make_shared<Pipeline>(device.create_pipeline(cache.spirv(shader), shader.interface));
+}
+
 }  // namespace rooftile

@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "core/epilogue.h"
+#include "runtime/kernel/shader_cache.h"
 #include "runtime/resident/row_binder.h"
 
 namespace rooftile {
@@ -33,5 +34,9 @@ RowOperation row_operation(const SoftmaxCall& call, std::shared_ptr<const Pipeli
                            const DeviceLimits& limits);
 RowOperation row_operation(const MultiplyCall& call, std::shared_ptr<const Pipeline> multiply,
                            const DeviceLimits& limits);
+
+/// Compiles a shader of generator/emit_rows.h. Throws what compilation throws.
+std::shared_ptr<const Pipeline> compiled(Device& device, const Shader& shader,
+                                         const ShaderCache& cache);
 
 }  // namespace rooftile
