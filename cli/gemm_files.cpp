@@ -20,9 +20,16 @@ DataType operand_type(NpyType type) {
       return DataType::kI8;
     case NpyType::kU8:
       return DataType::kU8;
+    case NpyType::kF64:
+      return DataType::kF64;
     default:
       return DataType::kF32;
   }
+}
+
+/// The same beside quantised weights.
+DataType type_beside_weights(NpyType type) {
+  return type == NpyType::kF64 ? DataType::kF32 : operand_type(type);
 }
 
 void check_multipliable(const MatrixFile& file) {
@@ -33,14 +40,14 @@ void check_multipliable(const MatrixFile& file) {
          file.path(), numpy_name(file.type()));
 }
 
-/// Type for matrices A and B: float16, int8 or uint8 when both files have it, else float32.
+/// Type for matrices A and B: float64 when a file has it, float16, int8 or uint8 when both have it,
+/// else float32.
 Types types_of(const MatrixFile& a, const MatrixFile& b) {
   const DataType type_a = operand_type(a.type()), type_b = operand_type(b.type());
+  if (type_a == DataType::kF64 || type_b == DataType::kF64) return parse_types("f64");
   if (type_a != type_b) return {};
   return {.a = type_a, .c = is_8_bit(type_a) ? DataType::kI32 : type_a};
 }
-
-constexpr std::string_view kWider = ", or compute in float64 with --tier host64";
 
 std::string shape_of(const NpyReader& file) { return shape_text(file.header().shape); }
 
@@ -53,8 +60,8 @@ Types quantized_types(const MatrixFile& a, const NpyReader& values, const NpyRea
     fail(ErrorCode::kUnsupported,
          "{} is {} of shape {}; quantised values are uint8 of shape (n, blocks, bytes of a block)",
          values.name(), numpy_name(values.header().type), shape_of(values));
-  Types types = {.a = operand_type(a.type())};
-  const DataType type_scales = operand_type(scales.header().type);
+  Types types = {.a = type_beside_weights(a.type())};
+  const DataType type_scales = type_beside_weights(scales.header().type);
   if (type_scales != types.a)
     fail(ErrorCode::kUnsupported, "the scales {} are {}, but A ({}) is {}: they have A's type",
          scales.name(), numpy_name(scales.header().type), a.path(), numpy_name(a.type()));
@@ -118,15 +125,14 @@ void open_weights(GemmInputs& inputs, const GemmFiles& files, Extent a) {
          "--trans-b: a tensor of a GGUF file is n x k, and A * W^T is computed already");
   const Extent w = inputs.weights->extent();
   check_inner_sizes(a, files, {w.columns, w.rows});
-  inputs.problem =
-      packed_problem(a.rows, w.rows, a.columns, combined(files.trans_a, inputs.a.stored()),
-                     Transpose::kYes, 1, inputs.weights->types(operand_type(inputs.a.type())));
+  inputs.problem = packed_problem(a.rows, w.rows, a.columns,
+                                  combined(files.trans_a, inputs.a.stored()), Transpose::kYes, 1,
+                                  inputs.weights->types(type_beside_weights(inputs.a.type())));
 }
 
 }  // namespace
 
-MatrixFile::MatrixFile(const std::string& path, const char* operand, std::string_view advice)
-    : path_(path), reader_(path, advice) {
+MatrixFile::MatrixFile(const std::string& path, const char* operand) : path_(path), reader_(path) {
   const NpyHeader& header = reader_.header();
   if (header.shape.size() != 2)
     fail(ErrorCode::kUnsupported, "{}: {} has the shape {}; a matrix has two dimensions ({})", path,
@@ -147,10 +153,12 @@ Extent MatrixFile::extent(bool transposed) const {
 
 std::vector<char> MatrixFile::elements(DataType wanted) {
   if (npy_type(wanted) == type()) return reader_.read_bytes();
-  const std::vector<float> floats = values<float>();
-  std::vector<char> bytes(floats.size() * static_cast<std::size_t>(bytes_of(wanted)));
-  narrow(wanted, floats.data(), bytes.data(), static_cast<std::int64_t>(floats.size()));
-  return bytes;
+  const auto converted = [&](const auto& wide) {
+    std::vector<char> bytes(wide.size() * static_cast<std::size_t>(bytes_of(wanted)));
+    narrow(wanted, wide.data(), bytes.data(), static_cast<std::int64_t>(wide.size()));
+    return bytes;
+  };
+  return wanted == DataType::kF64 ? converted(values<double>()) : converted(values<float>());
 }
 
 void check_memory(std::string_view what, double bytes) {
@@ -171,7 +179,7 @@ GemmInputs open_inputs(const GemmFiles& files) {
     fail(ErrorCode::kInvalidArgument,
          "{}: a tensor of a GGUF file is B; A is a .npy file (`rooftile gguf --tensor` writes one)",
          files.a);
-  GemmInputs inputs = {.a = {files.a, "A", kWider}, .b = {}, .c = {}, .weights = {}, .problem = {}};
+  GemmInputs inputs = {.a = {files.a, "A"}, .b = {}, .c = {}, .weights = {}, .problem = {}};
   check_multipliable(inputs.a);
   const Extent a = inputs.a.extent(files.trans_a);
   inputs.weights = GgufOperand::open(files.b);
@@ -182,7 +190,7 @@ GemmInputs open_inputs(const GemmFiles& files) {
   } else if (!files.scales.empty()) {
     open_quantized(inputs, files, a);
   } else {
-    inputs.b.emplace(files.b, "B", kWider);
+    inputs.b.emplace(files.b, "B");
     check_multipliable(*inputs.b);
     const Extent b = inputs.b->extent(files.trans_b);
     check_inner_sizes(a, files, b);
@@ -194,12 +202,15 @@ GemmInputs open_inputs(const GemmFiles& files) {
   if (!files.type_c.empty()) p.types.c = parse_data_type(files.type_c);
   if (p.types.c == DataType::kBf16)
     fail(ErrorCode::kInvalidArgument, "--type-c bf16: NumPy has no bfloat16; f32 or f16");
-  p.alpha = files.alpha;
-  p.beta = files.beta;
+  const auto rounded = [&](double x) {
+    return is_float64(p.types) ? x : static_cast<double>(static_cast<float>(x));
+  };
+  p.alpha = rounded(files.alpha);
+  p.beta = rounded(files.beta);
   check_memory(to_string(p), minimum_bytes(p));  // With beta, the old and the new C are in memory.
   validate(p);
   if (files.c.empty()) return inputs;
-  inputs.c.emplace(files.c, "C", kWider);
+  inputs.c.emplace(files.c, "C");
   const Extent c = inputs.c->extent();
   if (c.rows != p.m || c.columns != p.n)
     fail(ErrorCode::kUnsupported, "C is {} x {} ({}), the product is {} x {}", c.rows, c.columns,
@@ -224,9 +235,14 @@ HostProduct load(GemmInputs& inputs) {
   } else {
     product.b = inputs.b->elements(p.types.a);
   }
-  const std::vector<float> c = initial_c<float>(inputs);
-  product.c.resize(c.size() * static_cast<std::size_t>(bytes_of(p.types.c)));
-  narrow(p.types.c, c.data(), product.c.data(), static_cast<std::int64_t>(c.size()));
+  const auto fill_c = [&](const auto& c) {
+    product.c.resize(c.size() * static_cast<std::size_t>(bytes_of(p.types.c)));
+    narrow(p.types.c, c.data(), product.c.data(), static_cast<std::int64_t>(c.size()));
+  };
+  if (is_float64(p.types))
+    fill_c(initial_c<double>(inputs));
+  else
+    fill_c(initial_c<float>(inputs));
   return product;
 }
 
@@ -242,6 +258,8 @@ NpyType npy_type(DataType type) {
       return NpyType::kI32;
     case DataType::kF32:
       return NpyType::kF32;
+    case DataType::kF64:
+      return NpyType::kF64;
     case DataType::kBf16:
       break;
   }

@@ -16,8 +16,7 @@ namespace rooftile {
 /// A file that holds a matrix. Fortran order is treated as the transposed matrix in C order.
 class MatrixFile {
  public:
-  /// advice: same as for NpyReader.
-  MatrixFile(const std::string& path, const char* operand, std::string_view advice = {});
+  MatrixFile(const std::string& path, const char* operand);
 
   NpyType type() const { return reader_.header().type; }
   const std::string& path() const { return path_; }
@@ -45,7 +44,7 @@ struct GemmFiles {
   int bits = 0;                     // Bits of a quantised value; 0: told by the files' shapes.
   std::string type_c;               // Empty: the type that NumPy would choose for A and B.
   bool trans_a = false, trans_b = false;
-  float alpha = 1, beta = 0;
+  double alpha = 1, beta = 0;  // Rounded to float32 but for float64.
 };
 
 /// Open files with matching shapes, and the problem that they describe.

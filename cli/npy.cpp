@@ -48,8 +48,7 @@ struct Half {
 
 }  // namespace
 
-NpyReader::NpyReader(const std::filesystem::path& path, std::string_view advice)
-    : name_(path.string()), advice_(advice) {
+NpyReader::NpyReader(const std::filesystem::path& path) : name_(path.string()) {
   file_ = FileDescriptor(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   if (!file_) fail(ErrorCode::kIo, "cannot open {}: {}", name_, std::strerror(errno));
   struct stat status = {};
@@ -95,8 +94,8 @@ void NpyReader::read_as(std::span<Value> values) {
       const auto value = static_cast<Value>(stored);
       if constexpr (std::is_floating_point_v<Stored> && sizeof(Value) < sizeof(Stored)) {
         if (std::isinf(value) && std::isfinite(stored))
-          fail(ErrorCode::kUnsupported, "{}{} is {}, beyond float32: scale the array{}", name_,
-               index_text(header_, static_cast<std::int64_t>(done + i)), stored, advice_);
+          fail(ErrorCode::kUnsupported, "{}{} is {}, beyond float32: scale the array", name_,
+               index_text(header_, static_cast<std::int64_t>(done + i)), stored);
       }
       values[done + i] = value;
     }

@@ -53,8 +53,7 @@ class NpyReader {
  public:
   /// Errors: kIo (cannot be opened, no regular file, damaged, cut short, bytes after the data),
   /// kUnsupported as above.
-  /// advice: for the message about a value beyond float32: what to do besides scaling the array.
-  explicit NpyReader(const std::filesystem::path& path, std::string_view advice = {});
+  explicit NpyReader(const std::filesystem::path& path);
 
   const NpyHeader& header() const { return header_; }
   const std::string& name() const { return name_; }  // as given, for messages
@@ -73,7 +72,7 @@ class NpyReader {
   template <typename Value>
   void read_any(std::span<Value> values);
 
-  std::string name_, advice_;
+  std::string name_;
   FileDescriptor file_;
   NpyHeader header_;
 };

@@ -55,7 +55,7 @@ struct DeviceLimits {
   // Where a subgroup size is required; 0: no limit is known.
   std::uint32_t max_workgroup_subgroups = 0;
   bool subgroup_broadcast = false;  // ballot operations in compute shaders
-  bool float16_arithmetic = false, int8_arithmetic = false;
+  bool float16_arithmetic = false, int8_arithmetic = false, float64_arithmetic = false;
   // Shapes of the matrix units with subgroup scope, in the driver's order. Empty: the device has
   // none.
   std::vector<MatrixShape> matrix_shapes;

@@ -121,6 +121,11 @@ std::uint16_t to_bf16(float x) {
 
 void widen(DataType type, const void* elements, float* values, std::int64_t count) {
   switch (type) {
+    case DataType::kF64:
+      std::transform(static_cast<const double*>(elements),
+                     static_cast<const double*>(elements) + count, values,
+                     [](double x) { return static_cast<float>(x); });
+      return;
     case DataType::kF32:
       if (count > 0)  // else there may be no memory
         std::memcpy(values, elements, static_cast<std::size_t>(count) * sizeof(float));
@@ -145,6 +150,9 @@ void widen(DataType type, const void* elements, float* values, std::int64_t coun
 void narrow(DataType type, const float* values, void* elements, std::int64_t count) {
   auto* const target = static_cast<std::uint16_t*>(elements);
   switch (type) {
+    case DataType::kF64:
+      std::copy_n(values, count, static_cast<double*>(elements));
+      return;
     case DataType::kF32:
       if (count > 0)  // else there may be no memory
         std::memcpy(elements, values, static_cast<std::size_t>(count) * sizeof(float));
@@ -173,6 +181,10 @@ constexpr std::int64_t kChunk = 1024;  // elements that pass through float32 at 
 }  // namespace
 
 void narrow(DataType type, const double* values, void* elements, std::int64_t count) {
+  if (type == DataType::kF64) {
+    std::copy_n(values, count, static_cast<double*>(elements));
+    return;
+  }
   if (type == DataType::kF32) {
     std::transform(values, values + count, static_cast<float*>(elements),
                    [](double x) { return static_cast<float>(x); });
@@ -191,8 +203,12 @@ void widen(DataType type, const void* elements, double* values, std::int64_t cou
     std::copy_n(static_cast<const float*>(elements), count, values);
     return;
   }
-  if (type == DataType::kI32) {  // the only one that float32 does not hold
+  if (type == DataType::kI32) {
     std::copy_n(static_cast<const std::int32_t*>(elements), count, values);
+    return;
+  }
+  if (type == DataType::kF64) {
+    std::copy_n(static_cast<const double*>(elements), count, values);
     return;
   }
   std::array<float, kChunk> chunk;
@@ -215,6 +231,8 @@ double element(DataType type, const void* elements, std::int64_t index) {
       return static_cast<double>(static_cast<const std::uint8_t*>(elements)[index]);
     case DataType::kI32:
       return static_cast<double>(static_cast<const std::int32_t*>(elements)[index]);
+    case DataType::kF64:
+      return static_cast<const double*>(elements)[index];
     case DataType::kF32:
       break;
   }

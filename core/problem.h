@@ -40,7 +40,7 @@ struct Problem {
   // Elements from one matrix of the batch to the next. 0 for A or B: the whole batch shares one
   // matrix.
   std::int64_t stride_a = 0, stride_b = 0, stride_c = 0;
-  float alpha = 1.0f, beta = 0.0f;
+  double alpha = 1, beta = 0;  // float32 but for float64 operands
   Epilogue epilogue = {};
   Grouping grouping = {};  // m counts the rows of all groups, and batch is 1
 

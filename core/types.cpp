@@ -9,12 +9,13 @@
 namespace rooftile {
 namespace {
 
-constexpr EnumWords<DataType::kU8> kTypes = {"f32", "f16", "bf16", "i8", "i32", "u8"};
+constexpr EnumWords<DataType::kF64> kTypes = {"f32", "f16", "bf16", "i8", "i32", "u8", "f64"};
 constexpr std::string_view kSum = "sum_f16";
 
 [[noreturn]] void fail_to_parse(std::string_view text) {
   fail(ErrorCode::kInvalidArgument,
-       "unknown types '{}'; written as f32, f16, bf16, i8 or u8 for A and B, then _f16, _bf16 or "
+       "unknown types '{}'; written as f32, f64, f16, bf16, i8 or u8 for A and B, then _f16, _bf16 "
+       "or "
        "_i32 for a C that is not f32, then _sum_f16 for sums in f16; xq4b32 or xq8b32 behind A's "
        "for a quantised B with blocks of 16 to 256, z or zf for packed or float zero points: "
        "f16xq4b32z_f16; or xq4_0, xq5_0, xq8_0, xq4_k, xq5_k, xq6_k or xmxfp4 for the blocks of a "
@@ -83,10 +84,13 @@ void validate(const Types& t) {
   if (t.a == DataType::kI32) refuse("A and B cannot be i32: integers are multiplied as i8 or u8");
   if (is_8_bit(t.c)) refuse(t.c == DataType::kI8 ? "C cannot be i8" : "C cannot be u8");
   if (t.c == DataType::kI32 && !is_8_bit(t.a)) refuse("C is i32 only for i8 or u8 A and B");
+  const bool weights = is_float64(t) && quantized(t);  // Refused below.
+  if (!weights && is_float64(t) != (t.c == DataType::kF64))
+    refuse("f64 operands have an f64 C, and no others have one");
   if (t.f16_sums && t.a != DataType::kF16) refuse("sums in f16 need A in f16");
   if (!quantized(t)) return;
   if (has_block_format(t)) {
-    if (is_8_bit(t.a))
+    if (is_8_bit(t.a) || is_float64(t))
       fail(ErrorCode::kInvalidArgument, "a B in {} needs A in f32, f16 or bf16",
            layout_of(t.b.format).name);
     if (t.b != quantization_of(t.b.format))
@@ -112,7 +116,7 @@ std::string to_string(const Types& t) {
     if (t.b.zero_point == ZeroPoint::kPacked) text += "z";
     if (t.b.zero_point == ZeroPoint::kFloat) text += "zf";
   }
-  if (t.c != DataType::kF32) text += fmt::format("_{}", name(t.c));
+  if (t.c != usual_c(t.a)) text += fmt::format("_{}", name(t.c));
   if (t.f16_sums) text += fmt::format("_{}", kSum);
   return text;
 }
@@ -121,6 +125,7 @@ Types parse_types(std::string_view text) {
   Types t;
   std::string_view rest = text;
   if (!take_type(rest, t.a)) fail_to_parse(text);
+  t.c = usual_c(t.a);
   if (take(rest, "x") && !take_quantization(rest, t.b)) fail_to_parse(text);
   while (!rest.empty()) {
     if (!take(rest, "_")) fail_to_parse(text);

@@ -9,8 +9,8 @@
 
 namespace rooftile {
 
-enum class DataType : std::uint8_t { kF32, kF16, kBf16, kI8, kI32, kU8 };
-std::string_view name(DataType type);             // "f32", "f16", "bf16", "i8", "i32", "u8"
+enum class DataType : std::uint8_t { kF32, kF16, kBf16, kI8, kI32, kU8, kF64 };
+std::string_view name(DataType type);             // "f32", "f16", "bf16", "i8", "i32", "u8", "f64"
 DataType parse_data_type(std::string_view text);  // throws kInvalidArgument
 constexpr std::int64_t bytes_of(DataType type) {  // of one element
   switch (type) {
@@ -20,6 +20,8 @@ constexpr std::int64_t bytes_of(DataType type) {  // of one element
     case DataType::kF16:
     case DataType::kBf16:
       return 2;
+    case DataType::kF64:
+      return 8;
     default:
       return 4;
   }
@@ -54,8 +56,8 @@ struct Quantization {
 /// format: not kSeparate.
 Quantization quantization_of(BlockFormat format);
 
-/// The types of one GEMM. Sums are float32, int32 for 8-bit integers, or float16 where the caller
-/// allows it.
+/// The types of one GEMM. Sums are float32, int32 for 8-bit integers, float64 for float64 operands
+/// (whose C is float64 too), or float16 where the caller allows it.
 struct Types {
   DataType a = DataType::kF32;  // of A, and of B unless that is quantised
   Quantization b = {};
@@ -74,7 +76,18 @@ inline bool has_separate_scales(const Types& t) {
 inline bool has_block_format(const Types& t) { return t.b.format != BlockFormat::kSeparate; }
 /// The type of the sums.
 inline DataType sum_type(const Types& t) {
-  return is_8_bit(t.a) ? DataType::kI32 : t.f16_sums ? DataType::kF16 : DataType::kF32;
+  return is_8_bit(t.a)           ? DataType::kI32
+         : t.a == DataType::kF64 ? DataType::kF64
+         : t.f16_sums            ? DataType::kF16
+                                 : DataType::kF32;
+}
+constexpr bool is_float64(const Types& t) { return t.a == DataType::kF64; }
+/// Whether sums in C's type are as precise as anything that a caller can ask for: float64, or
+/// exact.
+constexpr bool has_precise_sums(const Types& t) { return is_float64(t) || t.c == DataType::kI32; }
+/// The type of C where the text of types does not name one.
+constexpr DataType usual_c(DataType a) {
+  return a == DataType::kF64 ? DataType::kF64 : DataType::kF32;
 }
 /// Elements of B that come in whole bytes together, and their bytes. Those of separate scales and
 /// zero points do not count.
@@ -100,10 +113,10 @@ inline double bytes_per_element_b(const Types& t) {
 /// Throws kInvalidArgument for types that do not go together.
 void validate(const Types& t);
 
-/// The text of types: A's type, B's where it differs, C's where it is not f32, and "sum" with the
-/// type of the sums where the caller chose one: "f32", "f16_f16", "i8_i32", "f16_f16_sum_f16",
-/// "f32xq4b32" (4 bits, blocks of 32), "f16xq8b64z_f16" (z: packed zero points, zf: float ones),
-/// "f32xq4_k". Also in the database.
+/// The text of types: A's type, B's where it differs, C's where it is not f32 (f64 beside f64), and
+/// "sum" with the type of the sums where the caller chose one: "f32", "f64", "f16_f16", "i8_i32",
+/// "f16_f16_sum_f16", "f32xq4b32" (4 bits, blocks of 32), "f16xq8b64z_f16" (z: packed zero points,
+/// zf: float ones), "f32xq4_k". Also in the database.
 std::string to_string(const Types& t);
 /// Throws kInvalidArgument, whose message explains how types are written.
 Types parse_types(std::string_view text);

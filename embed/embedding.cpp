@@ -74,6 +74,8 @@ int component_type(DataType type) {
       return 7;
     case DataType::kBf16:
       return 1000141000;
+    case DataType::kF64:
+      return 2;
   }
   return -1;
 }

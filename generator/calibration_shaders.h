@@ -49,9 +49,9 @@ struct FmaPushConstants {
 inline constexpr int kFmaSteps = 16;
 /// Whether an iteration of the loop begins with a workgroup barrier.
 enum class Trip : std::uint8_t { kFree, kSynchronised };
-/// Multiply-adds of float32 or float16, or packed dot products of 8-bit integers (type kI32):
-/// 8 * chains * kFmaSteps flops per invocation and iteration, four times as many for integers.
-/// Binding 0 takes one float per invocation.
+/// Multiply-adds of float32, float16 or float64, or packed dot products of 8-bit integers (type
+/// kI32): 8 * chains * kFmaSteps flops per invocation and iteration, four times as many for
+/// integers. Binding 0 takes one float per invocation.
 Shader emit_fma(DataType type, int local_size, int chains, Trip trip = Trip::kFree);
 
 struct MatrixPeakPushConstants {

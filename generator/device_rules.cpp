@@ -41,6 +41,11 @@ bool has_from_lanes(int lanes) {  // templates/fragment/multiply.glsl
   return lanes == 4 || lanes == 8 || lanes == 16 || lanes == 32 || lanes == 64;
 }
 
+/// The most bytes: float64 kernels have no epilogue, whose constants are more than their wider
+/// scalars.
+constexpr std::size_t kPushConstants =
+    block_bytes<GemmPushConstants>({}) + sizeof(EpiloguePushConstants);
+
 /// The fewest bytes of shared memory, over all types and transposes.
 std::int64_t least_shared_bytes(const Variant& v) {
   if (v.family != Family::kMatrix) return shared_bytes(v, {});
@@ -448,12 +453,12 @@ constexpr std::array kDeviceRules = {
         [](const Variant& v, const Limits&) { return fmt::format("{}", least_live_values(v)); }},
     DeviceRule{"push constants exceed the device's limit",
                [](const Variant&, const Limits& d) {
-                 return sizeof(GemmPushConstants) + sizeof(EpiloguePushConstants) <=
+                 return kPushConstants <=
                         d.max_push_constants_bytes;
                },
                [](const Variant&, const Limits& d) {
                  return fmt::format("{} of {} bytes",
-                                    sizeof(GemmPushConstants) + sizeof(EpiloguePushConstants),
+                                    kPushConstants,
                                     d.max_push_constants_bytes);
                }},
 };
@@ -476,11 +481,11 @@ std::int64_t shared_bytes(const Variant& v, const Signature& s) {
                        a = shares_a(v) ? v.reg_m * lanes_k(v) * vectors_of_lane(v) *
                                              v.vector_width_a
                                        : 0;
-    return (sums + a) * kElementBytes;
+    return (sums + a) * element_bytes(s.types);
   }
   if (v.family != Family::kTiled) return 0;
   const std::int64_t row = std::int64_t{v.tile_m} + v.tile_n + 2 * std::int64_t{v.shared_pad};
-  return row * v.tile_k * v.stages * kElementBytes;
+  return row * v.tile_k * v.stages * element_bytes(s.types);
 }
 
 std::optional<std::string> illegal_reason(const Variant& v, const DeviceLimits& limits) {

@@ -47,9 +47,10 @@ std::vector<std::string> gemm_comment(const Variant& v, const Signature& s) {
   return lines;
 }
 
-/// Without a type: the binding of words that hold several values.
+/// Without a type: the binding of words that hold several values. Float64 is read as such words.
 BindingKind binding(LoadPath path, int width, std::optional<DataType> type) {
   if (path != LoadPath::kTexel) return BindingKind::kStorageBuffer;
+  if (type == DataType::kF64) type = std::nullopt;
   const int channels = width == 1 ? 1 : 4;
   const auto fits = [&](const Texel& t) { return t.type == type && t.channels == channels; };
   return std::ranges::find_if(kTexels, fits)->kind;
@@ -122,7 +123,7 @@ Shader emit_gemm(const Variant& v, const Signature& signature, Dialect dialect) 
     .bindings = {binding(v.load_path_a, load_width_a(v, s), type_read(v, s, v.packed_a)),
                  binding(v.load_path_b, load_width_b(v, s), type_read(v, s, v.packed_b)),
                  BindingKind::kStorageBuffer},
-    .push_constants_bytes = sizeof(GemmPushConstants),
+    .push_constants_bytes = block_bytes<GemmPushConstants>(s.types),
     .subgroup_size = static_cast<std::uint32_t>(v.subgroup_size)
   };
   if (reads_quantized(v, s)) {
@@ -186,7 +187,7 @@ Shader emit_reduce(const Signature& s, Dialect dialect) {
   Defines defines = reduce_defines(s, dialect);
   ShaderInterface interface {
     .bindings = {BindingKind::kStorageBuffer, BindingKind::kStorageBuffer},
-    .push_constants_bytes = sizeof(ReducePushConstants)
+    .push_constants_bytes = block_bytes<ReducePushConstants>(s.types)
   };
   fuse(s.epilogue, defines, interface);
   std::string glsl = expand_for(dialect, "reduce.comp",

@@ -2,8 +2,12 @@
 // SPIR-V.
 #pragma once
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <string>
+#include <vector>
 
 #include "core/shader_interface.h"
 #include "core/variant.h"
@@ -54,11 +58,13 @@ Shader emit_group_tiles();
 /// EpiloguePushConstants.
 Shader emit_reduce(const Signature& s, Dialect dialect = Dialect::kVulkan);
 
-/// Push-constant blocks, byte for byte as in templates/common/problem.glsl and templates/pack.comp,
-/// where their fields are explained. Offsets are in elements.
+/// Push-constant blocks, as in templates/common/problem.glsl and templates/pack.comp, where their
+/// fields are explained: byte for byte, but that alpha and beta are float32 in the kernels of all
+/// types but float64 (shader_block). Offsets are in elements.
 struct GemmPushConstants {
+  static constexpr std::size_t kWordsBehind = 10;  // alpha and beta
   std::uint32_t m, n, depth, lda, ldb, ldc;
-  float alpha, beta;
+  double alpha, beta;
   std::uint32_t base_a, base_b, base_c;
   std::uint32_t stride_a, stride_b, stride_c;
   std::uint32_t step_a, step_b;
@@ -67,7 +73,7 @@ struct GemmPushConstants {
 /// The same block for a grouped problem, as templates/common/problem.glsl explains it.
 struct GroupedPushConstants {
   std::uint32_t rows, n, depth, lda, ldb, ldc;
-  float alpha, beta;
+  double alpha, beta;
   std::uint32_t base_a, base_b, base_c;
   std::uint32_t line_a, expert_b;  // distance from a row of A to the next, and from a B to the next
   std::uint32_t unused[2];
@@ -93,11 +99,43 @@ struct GroupTilesPushConstants {
   std::uint32_t own_experts;            // 0: group i has expert i
 };
 struct ReducePushConstants {
-  std::uint32_t m, n, ldc, ld_partial;  // ld_partial: multiple of 4
-  float alpha, beta;
+  static constexpr std::size_t kWordsBehind = 5;  // alpha and beta
+  std::uint32_t m, n, ldc, ld_partial;            // ld_partial: multiple of 4
+  double alpha, beta;
   std::uint32_t offset_c, stride_c;
   std::uint32_t first_partial;  // offset of the first partial sum, multiple of 4
   std::uint32_t batch, partials;
 };
+
+/// Bytes of the block of GemmPushConstants or ReducePushConstants in the kernels of these types.
+template <typename Block>
+requires(Block::kWordsBehind > 0) constexpr std::uint32_t block_bytes(const Types& t) {
+  return static_cast<std::uint32_t>(offsetof(Block, alpha) +
+                                    2 * (is_float64(t) ? sizeof(double) : sizeof(float)) +
+                                    Block::kWordsBehind * sizeof(std::uint32_t));
+}
+/// The block as the kernels of these types read it.
+template <typename Block>
+requires(Block::kWordsBehind > 0) std::vector<std::byte> shader_block(const Block& block,
+                                                                      const Types& t) {
+  constexpr std::size_t kScalars = offsetof(Block, alpha), kBehind = kScalars + 2 * sizeof(double);
+  const std::array<float, 2> narrow = {static_cast<float>(block.alpha),
+                                       static_cast<float>(block.beta)};
+  const auto* const from = reinterpret_cast<const std::byte*>(&block);
+  std::vector<std::byte> bytes(block_bytes<Block>(t));
+  std::memcpy(bytes.data(), from, kScalars);
+  if (is_float64(t))
+    std::memcpy(bytes.data() + kScalars, from + kScalars, 2 * sizeof(double));
+  else
+    std::memcpy(bytes.data() + kScalars, narrow.data(), sizeof narrow);
+  constexpr std::size_t kTail = Block::kWordsBehind * sizeof(std::uint32_t);
+  std::memcpy(bytes.data() + bytes.size() - kTail, from + kBehind, kTail);
+  return bytes;
+}
+inline std::vector<std::byte> shader_block(const PackPushConstants& block, const Types&) {
+  std::vector<std::byte> bytes(sizeof block);
+  std::memcpy(bytes.data(), &block, sizeof block);
+  return bytes;
+}
 
 }  // namespace rooftile

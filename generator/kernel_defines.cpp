@@ -47,12 +47,14 @@ void define_operand(Defines& defines, const Variant& v, const Signature& s, Oper
   set("STORED", vector_type(read == DataType::kF32 ? read : sums, width));
 }
 
+/// The type that is stored to a C of this type, or narrowed to it.
+DataType result_type(DataType c) { return bytes_of(c) < 4 ? DataType::kF32 : c; }
+
 void define_vectors_of_c(Defines& defines, const Variant& v, const Signature& s) {
   const int width = vector_width_c(v, s);
   set_define(defines, "VECTOR_WIDTH_C", width);
   set_define(defines, "VECTOR_C", vector_type(sum_type(s.types), width));
-  const DataType result = s.types.c == DataType::kI32 ? DataType::kI32 : DataType::kF32;
-  set_define(defines, "RESULT_C", vector_type(result, width));
+  set_define(defines, "RESULT_C", vector_type(result_type(s.types.c), width));
 }
 
 /// Those of matrix kernels alone.
@@ -97,9 +99,14 @@ void set_define(Defines& defines, std::string_view name, int value) {
 }
 
 std::string vector_type(DataType type, int width) {
-  const bool ints = type == DataType::kI32, half = type == DataType::kF16;
-  if (width == 1) return ints ? "int" : half ? "float16_t" : "float";
-  return fmt::format("{}vec{}", ints ? "i" : half ? "f16" : "", width);
+  struct Names {
+    std::string_view element, vector;
+  };
+  const Names names = type == DataType::kI32   ? Names{"int", "ivec"}
+                      : type == DataType::kF16 ? Names{"float16_t", "f16vec"}
+                      : type == DataType::kF64 ? Names{"double", "dvec"}
+                                               : Names{"float", "vec"};
+  return width == 1 ? std::string(names.element) : fmt::format("{}{}", names.vector, width);
 }
 
 void define_elements(Defines& defines, DataType sums) {
@@ -112,7 +119,7 @@ void define_elements(Defines& defines, DataType sums) {
 void define_result(Defines& defines, DataType c, const Epilogue& e, Dialect dialect) {
   set_flag(defines, "WEB", dialect == Dialect::kWeb);
   set_define(defines, "TYPE_C", in_capitals(name(c)));
-  set_define(defines, "RESULT", c == DataType::kI32 ? "int" : "float");
+  set_define(defines, "RESULT", vector_type(result_type(c), 1));
   set_flag(defines, "EPILOGUE", any(e));
   set_flag(defines, "ROW_SCALE", e.row_scale);
   set_flag(defines, "COLUMN_SCALE", e.column_scale);
@@ -198,7 +205,7 @@ Defines pack_defines(const Variant& v, const Signature& s, Operand operand) {
   const PackLayout layout = pack_layout(v, s, operand);
   const int steps = steps_per_panel_word(v, s.types);
   Defines defines;
-  define_elements(defines, DataType::kF32);
+  define_elements(defines, is_float64(s.types) ? DataType::kF64 : DataType::kF32);
   set_define(defines, "LOCAL_SIZE", kPackLocalSize);
   set_define(defines, "OPERAND", operand == Operand::kA ? "A" : "B");
   set_define(defines, "TYPE", in_capitals(name(s.types.a)));
@@ -217,8 +224,7 @@ Defines reduce_defines(const Signature& s, Dialect dialect) {
   Defines defines;
   set_define(defines, "LOCAL_SIZE", kReduceLocalSize);
   set_define(defines, "PARTIAL_SUM_4", vector_type(part_type(s.types), 4));
-  const DataType result = s.types.c == DataType::kI32 ? DataType::kI32 : DataType::kF32;
-  set_define(defines, "RESULT_C", vector_type(result, 4));
+  set_define(defines, "RESULT_C", vector_type(result_type(s.types.c), 4));
   set_define(defines, "REDUCTION", "ORDERED");
   set_flag(defines, "GROUPED", false);
   define_result(defines, s.types.c, s.epilogue, dialect);

@@ -24,11 +24,16 @@ inline constexpr int kElementBytes = 4;
 inline constexpr int kWidestLoadBytes = 16;  // of any kernel from a buffer
 inline constexpr int kTexelElements = 4;  // of RGBA32; also of the vectors that pack kernels write
 
+/// Bytes of an element in the registers and the shared memory of a kernel that has no matrix units,
+/// in a packed operand and in a partial sum.
+inline std::int64_t element_bytes(const Types& t) { return is_float64(t) ? 8 : kElementBytes; }
+
 /// Type in which a GEMM kernel reads an operand. Packed operands are float32 whatever their stored
-/// type. Packed dot products read words of four 8-bit integers, packed operand or not.
+/// type, but for float64. Packed dot products read words of four 8-bit integers, packed operand or
+/// not.
 inline DataType type_read(const Variant& v, const Signature& s, Packed packed) {
   if (v.dot > 1) return DataType::kI32;
-  return packed == Packed::kYes ? DataType::kF32 : s.types.a;
+  return packed == Packed::kYes && !is_float64(s.types) ? DataType::kF32 : s.types.a;
 }
 
 /// k as a kernel counts it: in elements, or in words of four for packed dot products.
@@ -36,7 +41,7 @@ inline std::int64_t kernel_depth(const Variant& v, std::int64_t k) { return divi
 
 /// Type of the partial sums of a split-K GEMM.
 inline DataType part_type(const Types& t) {
-  return sum_type(t) == DataType::kI32 ? DataType::kI32 : DataType::kF32;
+  return sum_type(t) == DataType::kF16 ? DataType::kF32 : sum_type(t);
 }
 
 /// Whether one iteration of the loop over k handles a tile by a loop of its own.
@@ -125,7 +130,8 @@ inline bool reads_quantized(const Variant& v, const Signature& s) {
 inline bool may_divide_k(const Variant& v, const Signature& compiled) {
   return v.split_k == 1 && v.reduction == Reduction::kOrdered && !compiled.grouped &&
          !any(compiled.epilogue) && !reads_quantized(v, compiled) &&
-         compiled.types.c == sum_type(compiled.types) && bytes_of(compiled.types.c) == 4;
+         compiled.types.c == sum_type(compiled.types) &&
+         bytes_of(compiled.types.c) >= kElementBytes;
 }
 /// What the gemm kernel itself is compiled for: with split-K it writes plain partial sums, and the
 /// reduce kernel applies the epilogue.
@@ -307,13 +313,14 @@ inline int slowness(const Variant& v, const Types& t) { return splits_operands(v
 inline std::int64_t unit_bytes(const Types& t) { return parts_of(t) * bytes_of(unit_type(t)); }
 /// Elements of a part in a 32-bit word of those tiles.
 inline int elements_per_unit_word(const Types& t) {
-  return static_cast<int>(kElementBytes / bytes_of(unit_type(t)));
+  return std::max(1, static_cast<int>(kElementBytes / bytes_of(unit_type(t))));
 }
 
 /// Elements in what a vector width counts: those of a 32-bit word where operands are read as words,
 /// else 1.
 inline int elements_per_word(const Variant& v, const Types& t) {
-  return v.family == Family::kMatrix ? static_cast<int>(kElementBytes / bytes_of(t.a)) : v.dot;
+  if (v.family != Family::kMatrix) return v.dot;
+  return std::max(1, static_cast<int>(kElementBytes / bytes_of(t.a)));
 }
 
 /// Whether a matrix kernel narrows its float32 sums in the matrix unit and stores them as a float16
@@ -425,7 +432,7 @@ inline int steps_per_panel_word(const Variant& v, const Types& t) {
 struct PackLayout {
   bool packed;
   int panel_rows, group_k, pad_rows, pad_k;
-  LoadPath path;
+  LoadPath path;                // by which the pack kernel reads
   bool contiguous_along_depth;  // of the stored operand
 };
 inline PackLayout pack_layout(const Variant& v, const Signature& s, Operand operand) {
@@ -436,7 +443,9 @@ inline PackLayout pack_layout(const Variant& v, const Signature& s, Operand oper
       .group_k = is_a ? v.unroll_k : 1,
       .pad_rows = is_a ? v.tile_m : v.tile_n,
       .pad_k = v.unroll_k,
-      .path = is_a ? v.load_path_a : v.load_path_b,
+      .path = is_float64(s.types) ? LoadPath::kBuffer
+              : is_a              ? v.load_path_a
+                                  : v.load_path_b,
       .contiguous_along_depth = is_a == ((is_a ? s.trans_a : s.trans_b) == Transpose::kNo)};
   if (v.family == Family::kMatrix) {  // a panel is a row of fragments
     layout.panel_rows = is_a ? v.matrix_m : v.matrix_n;
@@ -452,9 +461,13 @@ inline std::int64_t panel_elements(const Variant& v, const Problem& p, Operand o
   return round_up(operand == Operand::kA ? p.m : p.n, layout.pad_rows) *
          round_up(kernel_depth(v, p.k), layout.pad_k);
 }
-/// 32-bit words of one packed matrix.
-inline std::int64_t panel_words(const Variant& v, const Problem& p, Operand operand) {
+/// What a pack kernel writes for one matrix: elements, or words that hold several.
+inline std::int64_t panel_stride(const Variant& v, const Problem& p, Operand operand) {
   return panel_elements(v, p, operand) / steps_per_panel_word(v, p.types);
+}
+/// The same in 32-bit words.
+inline std::int64_t panel_words(const Variant& v, const Problem& p, Operand operand) {
+  return panel_stride(v, p, operand) * (element_bytes(p.types) / kElementBytes);
 }
 
 }  // namespace rooftile

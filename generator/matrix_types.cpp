@@ -100,6 +100,8 @@ std::uint32_t tag_of(DataType type) {
       return kU8;
     case DataType::kBf16:
       return kBf16;
+    case DataType::kF64:
+      break;
   }
   fail(ErrorCode::kInternal, "no matrix unit multiplies {}", name(type));
 }

@@ -9,12 +9,12 @@ std::optional<PackedFormat> packed_format(const Variant& v, const Problem& p, Op
   if (!layout.packed) return std::nullopt;
   const std::int64_t rows = round_up(operand == Operand::kA ? p.m : p.n, layout.pad_rows);
   const bool words = packs_words(v);
-  return PackedFormat{
-      .element_bits = words ? static_cast<int>(8 * bytes_of(p.types.a)) : 8 * kElementBytes,
-      .panel_rows = layout.panel_rows,
-      .group_k = layout.group_k / steps_per_panel_word(v, p.types),
-      .padded_rows = rows,
-      .padded_depth = rows == 0 ? 0 : panel_words(v, p, operand) / rows};
+  return PackedFormat{.element_bits = words ? static_cast<int>(8 * bytes_of(p.types.a))
+                                            : static_cast<int>(8 * element_bytes(p.types)),
+                      .panel_rows = layout.panel_rows,
+                      .group_k = layout.group_k / steps_per_panel_word(v, p.types),
+                      .padded_rows = rows,
+                      .padded_depth = rows == 0 ? 0 : panel_words(v, p, operand) / rows};
 }
 
 double packing_share(const Variant& v, const Problem& p, Operand operand) {

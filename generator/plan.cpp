@@ -66,14 +66,14 @@ void add_pack_steps(GemmPlan& plan, const Variant& v, const DeviceLimits& limits
   const std::int64_t rows = is_a ? p.m : p.n;
   // An invocation moves blocks of 4 x 4, or single words. The kernel's grid-stride loop covers what
   // a grid within the device's limits leaves.
-  const std::int64_t panel = panel_words(v, p, operand);
+  const std::int64_t panel = panel_stride(v, p, operand);
   const std::int64_t block = packs_words(v) ? 1 : 4;
   const std::int64_t padded_rows = round_up(rows, layout.pad_rows),
                      padded_depth = panel / padded_rows;
   const std::int64_t length = (layout.contiguous_along_depth ? padded_depth : padded_rows) / block;
   const std::int64_t count = (layout.contiguous_along_depth ? padded_rows : padded_depth) / block;
   const std::int64_t matrices = packed_matrices(p, operand);
-  (is_a ? plan.packed_a_elements : plan.packed_b_elements) = matrices * panel;
+  (is_a ? plan.packed_a_words : plan.packed_b_words) = matrices * panel_words(v, p, operand);
   plan.packs.push_back(
       {.operand = operand,
        .groups = {word(std::min<std::int64_t>(divide_up(length, kPackLocalSize),
@@ -91,7 +91,7 @@ void add_pack_steps(GemmPlan& plan, const Variant& v, const DeviceLimits& limits
 /// Divides the last step, which packs the B of all experts, where a binding cannot hold them all.
 void divide_pack_step(GemmPlan& plan, const DeviceLimits& limits) {
   const PackStep all = plan.packs.back();
-  const std::int64_t experts = all.groups[2], panel = all.push_constants.panel_stride;
+  const std::int64_t experts = all.groups[2], panel = plan.packed_b_words / experts;
   const auto most =
       static_cast<std::int64_t>(limits.max_storage_buffer_range_bytes) / kElementBytes;
   if (experts * panel <= most) return;
@@ -161,7 +161,7 @@ GridDimensions grid_dimensions(const Variant& v) {
 /// What gemm steps write: C, or the partial sums of a split-K GEMM.
 struct Target {
   std::int64_t base, stride, ld;
-  float alpha, beta;
+  double alpha, beta;
 };
 
 /// The part of the products that one dispatch computes.
@@ -182,7 +182,7 @@ GemmStep gemm_step(const Variant& v, const Problem& p, const Placement& placemen
                          .ldb = word(b.ld),
                          .ldc = word(target.ld),
                          .alpha = target.alpha,
-                         .beta = depth.begin > 0 ? 1.0f : target.beta,
+                         .beta = depth.begin > 0 ? 1.0 : target.beta,
                          .base_a = word(a.base + products.begin * a.stride + rows.begin * a.line +
                                         depth.begin * a.step),
                          .base_b = word(b.base + products.begin * b.stride +
@@ -246,10 +246,12 @@ GemmPlan plan_gemm(const Variant& v, const DeviceLimits& limits, const Problem& 
   // The kernel of a split-K variant writes partial sums without the epilogue and in their own type,
   // even where there is only one.
   const bool atomic = v.reduction == Reduction::kAtomic;
-  const bool own_type_is_c = q.types.c == DataType::kF32 && !is_8_bit(q.types.a);
+  const bool own_type_is_c = q.types.c == part_type(q.types) && !is_8_bit(q.types.a);
   const bool reduced = parts > 1 || atomic || sums == SumsIn::kWorkspace ||
                        (v.split_k > 1 && (any(q.epilogue) || !own_type_is_c));
-  if (reduced) plan.part_elements = stored * q.batch * q.m * ld_partial;
+  if (reduced)
+    plan.part_words =
+        stored * q.batch * q.m * ld_partial * (element_bytes(q.types) / kElementBytes);
   plan.clear_parts = atomic;
 
   const auto [x, y] = grid_dimensions(v);
@@ -365,7 +367,7 @@ GroupTilesStep plan_group_tiles(const Variant& v, const DeviceLimits& limits, co
 
 GemmPlan without_packing(GemmPlan plan, Operand operand) {
   std::erase_if(plan.packs, [&](const PackStep& pack) { return pack.operand == operand; });
-  (operand == Operand::kA ? plan.packed_a_elements : plan.packed_b_elements) = 0;
+  (operand == Operand::kA ? plan.packed_a_words : plan.packed_b_words) = 0;
   return plan;
 }
 

@@ -38,9 +38,11 @@ struct ReduceStep {
 /// nothing is packed and nothing is read from bindings 0 and 1, to which any buffer may be bound.
 /// Where C is empty, there are no steps.
 struct GemmPlan {
-  std::int64_t packed_a_elements = 0, packed_b_elements = 0;  // 0: operand is read as stored
-  std::int64_t part_elements = 0;  // of all partial sums; 0: there are none
-  bool clear_parts = false;        // kernels add to the partial sums, which must be zero before
+  // 32-bit words of the workspace: of the packed operands (0: the operand is read as stored) and of
+  // all partial sums (0: there are none).
+  std::int64_t packed_a_words = 0, packed_b_words = 0;
+  std::int64_t part_words = 0;
+  bool clear_parts = false;  // kernels add to the partial sums, which must be zero before
   std::vector<PackStep> packs;
   std::vector<GemmStep> gemms;
   std::vector<ReduceStep> reduces;

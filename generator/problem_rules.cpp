@@ -59,10 +59,10 @@ StoredOperand stored_operand(const Variant& v, const Problem& p, const Placement
   if (x.path == LoadPath::kDirect) x.path = LoadPath::kBuffer;
   // A pack kernel reads a quantised B by words as well.
   if (!is_a && quantized(p.types)) x.width = load_values(v, p.types);
-  if (packed && packs_words(v)) x.path = LoadPath::kBuffer;
+  if (packed && (packs_words(v) || is_float64(p.types))) x.path = LoadPath::kBuffer;
   x.line_width = std::min(x.width, is_a ? line_elements(v, s).a : line_elements(v, s).b);
   const bool words = !is_a && quantized(p.types);
-  x.texel = packed && !words ? kTexelElements : x.width;
+  x.texel = is_float64(p.types) ? 2 : packed && !words ? kTexelElements : x.width;
   return x;
 }
 
@@ -72,7 +72,7 @@ bool both(const Variant& v, const Problem& p, const Placement& at,
          holds(stored_operand(v, p, at, Operand::kB));
 }
 
-/// Words of 32 bits.
+/// Words of 32 bits of the packed operand of all matrices.
 std::int64_t packed_words(const Variant& v, const Problem& p, Operand operand) {
   const Packed packed = operand == Operand::kA ? v.packed_a : v.packed_b;
   if (packed == Packed::kNo) return 0;
@@ -263,17 +263,17 @@ constexpr std::array kProblemRules = {
                  panels_fit(c, Operand::kA, LoadPath::kBuffer) &&
                  panels_fit(c, Operand::kB, LoadPath::kBuffer) &&
                  fits(c, LoadPath::kBuffer, 1, c.c_end(), 8 * bytes_of(c.p.types.c)) &&
-                 fits(c, LoadPath::kBuffer, 1, c.part_elements()) &&
+                 fits(c, LoadPath::kBuffer, 1, c.part_elements(), 8 * element_bytes(c.p.types)) &&
                  fits(c, LoadPath::kBuffer, 1, c.residual_end());
         },
         [](const Case& c) {
           const StoredOperand a = stored_operand(c.v, c.p, c.at, Operand::kA),
                               b = stored_operand(c.v, c.p, c.at, Operand::kB);
           const std::int64_t panels =
-              std::max({packed_words(c.v, c.p, Operand::kA), packed_words(c.v, c.p, Operand::kB),
-                        c.part_elements()});
+              std::max(packed_words(c.v, c.p, Operand::kA), packed_words(c.v, c.p, Operand::kB));
           const std::int64_t most =
-              std::max({a.needed_bytes(), b.needed_bytes(), c.c_bytes(), panels * kElementBytes});
+              std::max({a.needed_bytes(), b.needed_bytes(), c.c_bytes(), panels * kElementBytes,
+                        c.part_elements() * element_bytes(c.p.types)});
           return fmt::format("{} of {} bytes", most, c.limits.max_storage_buffer_range_bytes);
         }},
 };

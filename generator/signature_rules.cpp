@@ -76,6 +76,20 @@ constexpr std::array kSignatureRules = {
                   [](const TypedKernel& c) {
                     return !c.s.grouped || c.v.packed_a == Packed::kNo || !packs_words(c.v);
                   }},
+    SignatureRule{
+        "the device has no float64 arithmetic",
+        [](const TypedKernel& c) { return !is_float64(c.s.types) || c.limits.float64_arithmetic; }},
+    SignatureRule{
+        "float64 operands have no epilogue",
+        [](const TypedKernel& c) { return !is_float64(c.s.types) || !any(c.s.epilogue); }},
+    SignatureRule{"a texel holds two float64, and load_path texel needs vectors of 4, which must "
+                  "divide reg_m "
+                  "or reg_n where they do not run along k",
+                  [](const TypedKernel& c) {
+                    return !is_float64(c.s.types) ||
+                           ((c.v.load_path_a != LoadPath::kTexel || load_width_a(c.v, c.s) == 4) &&
+                            (c.v.load_path_b != LoadPath::kTexel || load_width_b(c.v, c.s) == 4));
+                  }},
     SignatureRule{"a quantised B is stored n x k: transposed",
                   [](const TypedKernel& c) {
                     return !quantized(c.s.types) || c.s.trans_b == Transpose::kYes;
@@ -152,11 +166,12 @@ constexpr std::array kSignatureRules = {
                   [](const TypedKernel& c) {
                     return shared_bytes(c.v, c.s) <= shared_bytes_left(c.v, c.limits);
                   }},
-    SignatureRule{"reduction atomic adds float32 in storage buffers, which the device cannot",
-                  [](const TypedKernel& c) {
-                    return c.v.reduction == Reduction::kOrdered || c.limits.float32_atomic_add ||
-                           part_type(c.s.types) == DataType::kI32;
-                  }},
+    SignatureRule{
+        "reduction atomic adds float32 in storage buffers, which the device cannot, or int32",
+        [](const TypedKernel& c) {
+          return c.v.reduction == Reduction::kOrdered || part_type(c.s.types) == DataType::kI32 ||
+                 (part_type(c.s.types) == DataType::kF32 && c.limits.float32_atomic_add);
+        }},
     SignatureRule{"stage stored of matrix is for operands that units multiply in 16 bits, whose "
                   "fragments they "
                   "read across rows",
@@ -185,9 +200,10 @@ constexpr std::array kSignatureRules = {
     SignatureRule{
         "the device has no 16-bit arithmetic for sums in f16",
         [](const TypedKernel& c) { return !c.s.types.f16_sums || c.limits.float16_arithmetic; }},
-    SignatureRule{
-        "stage subgroup spreads 32-bit values: sums cannot be f16",
-        [](const TypedKernel& c) { return !c.s.types.f16_sums || c.v.stage != Stage::kSubgroup; }},
+    SignatureRule{"stage subgroup spreads 32-bit values: sums cannot be f16 or f64",
+                  [](const TypedKernel& c) {
+                    return c.v.stage != Stage::kSubgroup || bytes_of(sum_type(c.s.types)) == 4;
+                  }},
     SignatureRule{
         "with stage subgroup, B is multiplied element by element: a quantised B must be packed",
         [](const TypedKernel& c) {

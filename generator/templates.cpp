@@ -20,9 +20,10 @@ using Kind = TemplateLine::Kind;
 
 /// Values of names in conditions, besides those of a variant's parameters.
 constexpr std::string_view kWords[] = {
-    "F32",       "F16",       "BF16",     "I8",    "U8", "I32", "U32",  // TYPE and other types
-    "PLAIN",     "QUANTIZED", "BLOCKS",                                 // B_FORMAT
-    "MIDDLE",    "PACKED",    "FLOAT",                                  // ZERO_POINT
+    "F32",       "F16",       "BF16",     "I8",    "U8", "I32",
+    "U32",       "F64",                                        // TYPE and other types
+    "PLAIN",     "QUANTIZED", "BLOCKS",                        // B_FORMAT
+    "MIDDLE",    "PACKED",    "FLOAT",                         // ZERO_POINT
     "SUBGROUPS", "WHOLE",     "NARROWED", "NONE",  "A",  "B",  // LANES, FRAGMENT_STORES, OPERAND
     "COPY",      "SCALE",     "ADD",      "TRIAD",             // STREAM
 };

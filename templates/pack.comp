@@ -1,5 +1,5 @@
-// Copies an operand into the packed layout of float32 panels that a GEMM kernel reads from front to
-// back:
+// Copies an operand into the packed layout of float32 panels (float64 for float64 operands) that a
+// GEMM kernel reads from front to back:
 //   [rows / PANEL_ROWS][depth / GROUP_K][PANEL_ROWS][GROUP_K]
 // Rows are those of op(A) (m) or the columns of op(B) (n), and depth is k. Rows are padded with
 // zeros to whole panels and depth to a multiple of PAD_K, so that GEMM kernels need no masks. An
@@ -19,8 +19,13 @@ layout(push_constant) uniform Packing {
   uint panel_stride;  // elements of one packed matrix
 };
 uint offset;  // first element of this matrix of the batch
-layout(binding = 1, std430) writeonly buffer Panels { vec4 panels[]; };
+layout(binding = 1, std430) writeonly buffer Panels { ELEMENT_4 panels[]; };
 uint first_panel;  // first vector of this matrix's panels
+#if TYPE == F64
+#define ELEMENT_4X4 dmat4
+#else
+#define ELEMENT_4X4 mat4
+#endif
 
 #include "common/vectors.glsl"
 #include "load/types.glsl"
@@ -35,10 +40,10 @@ layout(binding = GROUP_BINDING, std430) readonly buffer GroupTiles { uvec4 group
 uint contiguous_extent(uint padded_rows, uint padded_depth) { return padded_depth; }
 uint strided_extent(uint padded_rows, uint padded_depth) { return padded_rows; }
 uvec2 position(uint x, uint y) { return uvec2(y, x); }
-mat4 read_block(uint row, uint step) {
+ELEMENT_4X4 read_block(uint row, uint step) {
   const uvec4 tile = group_tiles[row / PANEL_ROWS];
   const uint last = max(tile.z, 1u) - 1;
-  mat4 block;
+  ELEMENT_4X4 block;
   [[unroll]] for (uint r = 0; r < 4; ++r) {
     const uint in_tile = row % PANEL_ROWS + r;
     const bool inside = in_tile < tile.z && step < depth;
@@ -53,8 +58,8 @@ mat4 read_block(uint row, uint step) {
 uint contiguous_extent(uint padded_rows, uint padded_depth) { return padded_depth; }
 uint strided_extent(uint padded_rows, uint padded_depth) { return padded_rows; }
 uvec2 position(uint x, uint y) { return uvec2(y, x); }
-mat4 read_block(uint row, uint step) {
-  mat4 block;
+ELEMENT_4X4 read_block(uint row, uint step) {
+  ELEMENT_4X4 block;
   [[unroll]] for (uint r = 0; r < 4; ++r) {
     const bool inside = row + r < rows && step < depth;
     const uint address = offset + min(row + r, rows - 1) * ld + (step < depth ? step : 0);
@@ -68,8 +73,8 @@ mat4 read_block(uint row, uint step) {
 uint contiguous_extent(uint padded_rows, uint padded_depth) { return padded_rows; }
 uint strided_extent(uint padded_rows, uint padded_depth) { return padded_depth; }
 uvec2 position(uint x, uint y) { return uvec2(x, y); }
-mat4 read_block(uint row, uint step) {
-  mat4 block;
+ELEMENT_4X4 read_block(uint row, uint step) {
+  ELEMENT_4X4 block;
   [[unroll]] for (uint u = 0; u < 4; ++u) {
     const bool inside = step + u < depth && row < rows;
     const uint address = offset + min(step + u, depth - 1) * ld + (row < rows ? row : 0);
@@ -81,7 +86,7 @@ mat4 read_block(uint row, uint step) {
 
 #if OPERAND == A
 // Panels of A: GROUP_K steps of k of one row lie together.
-void write_block(uint row, uint step, uint padded_depth, mat4 block) {
+void write_block(uint row, uint step, uint padded_depth, ELEMENT_4X4 block) {
   const uint panel = row / PANEL_ROWS * (PANEL_ROWS * padded_depth);
   const uint group = step / GROUP_K * (PANEL_ROWS * GROUP_K);
   const uint panel_index =
@@ -90,10 +95,10 @@ void write_block(uint row, uint step, uint padded_depth, mat4 block) {
 }
 #else
 // Panels of B: all columns of a panel lie together at each step of k (GROUP_K is 1).
-void write_block(uint row, uint step, uint padded_depth, mat4 block) {
+void write_block(uint row, uint step, uint padded_depth, ELEMENT_4X4 block) {
   const uint panel = row / PANEL_ROWS * (PANEL_ROWS * padded_depth);
   const uint panel_index = first_panel + (panel + step * PANEL_ROWS + row % PANEL_ROWS) / 4;
-  const mat4 transposed = transpose(block);
+  const ELEMENT_4X4 transposed = transpose(block);
   [[unroll]] for (uint u = 0; u < 4; ++u) panels[panel_index + u * (PANEL_ROWS / 4)] = transposed[u];
 }
 #endif

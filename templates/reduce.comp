@@ -12,7 +12,11 @@ layout(local_size_x = LOCAL_SIZE) in;
 // ld_partial elements, and ld_partial is a multiple of four.
 layout(push_constant) uniform Reduction {
   uint m, n, ldc, ld_partial;
+#if TYPE_C == F64
+  double alpha, beta;
+#else
   float alpha, beta;
+#endif
   uint offset_c, stride_c;
   uint first_partial;  // offset of the first partial sum, in elements
   uint batch, partials;

@@ -102,9 +102,10 @@ class ClblastBaseline : public Baseline {
 
   Status multiply(const Set& operands) const {
     if (problem_.types.a == DataType::kF32)
-      return multiply(operands, clblast_.sgemm, clblast_.sgemm_batched, problem_.alpha, 0.0f);
-    return multiply(operands, clblast_.hgemm, clblast_.hgemm_batched, to_f16(problem_.alpha),
-                    to_f16(0));
+      return multiply(operands, clblast_.sgemm, clblast_.sgemm_batched,
+                      static_cast<float>(problem_.alpha), 0.0f);
+    return multiply(operands, clblast_.hgemm, clblast_.hgemm_batched,
+                    to_f16(static_cast<float>(problem_.alpha)), to_f16(0));
   }
   template <typename Scalar>
   Status multiply(const Set& x, opencl::Gemm<Scalar>* gemm,

@@ -21,6 +21,8 @@ cuda::DataType cuda_type(DataType type) {
       return cuda::kI8;
     case DataType::kI32:
       return cuda::kI32;
+    case DataType::kF64:
+      return cuda::kF64;
     default:
       return cuda::kF32;
   }
@@ -28,14 +30,17 @@ cuda::DataType cuda_type(DataType type) {
 
 /// alpha or beta in the compute type.
 struct Scalar {
-  Scalar(cuda::ComputeType compute, float value) {
-    if (compute == cuda::kSumF16) f16 = to_f16(value);
-    if (compute == cuda::kSumF32) f32 = value;
+  Scalar(cuda::ComputeType compute, double value) {
+    const auto single = static_cast<float>(value);
+    if (compute == cuda::kSumF16) f16 = to_f16(single);
+    if (compute == cuda::kSumF32) f32 = single;
+    if (compute == cuda::kSumF64) f64 = value;
     if (compute == cuda::kSumI32) i32 = static_cast<std::int32_t>(value);
   }
   union {
     std::uint16_t f16;
     float f32;
+    double f64;
     std::int32_t i32;
   };
 };
@@ -110,12 +115,14 @@ class CublasBaseline : public Baseline {
 
   // Follows cublasGemmEx's table of types, with sums as exact as Rooftile's.
   static cuda::ComputeType compute_type(const Types& t) {
+    if (is_float64(t)) return cuda::kSumF64;
     const bool is_float = !is_8_bit(t.a) && t.c != DataType::kI32;
     if (t.f16_sums && t.a == DataType::kF16 && t.c == DataType::kF16) return cuda::kSumF16;
     if (is_float && !t.f16_sums && (t.c == DataType::kF32 || t.c == t.a)) return cuda::kSumF32;
     if (t.a == DataType::kI8 && t.c == DataType::kI32) return cuda::kSumI32;
     fail(ErrorCode::kUnsupported,
-         "cuBLAS has no {}: only f32, f16, bf16, f16_f16, bf16_bf16, f16_f16_sum_f16 and i8_i32",
+         "cuBLAS has no {}: only f32, f64, f16, bf16, f16_f16, bf16_bf16, f16_f16_sum_f16 and "
+         "i8_i32",
          to_string(t));
   }
 

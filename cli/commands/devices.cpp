@@ -81,6 +81,7 @@ nlohmann::json json_of(const DeviceProfile& d, std::size_t tuned, std::size_t sh
             {"float16_arithmetic", l.float16_arithmetic},
             {"float32_atomic_add", l.float32_atomic_add},
             {"int8_arithmetic", l.int8_arithmetic},
+            {"float64_arithmetic", l.float64_arithmetic},
             {"matrix_shapes", json_of(l.matrix_shapes)},
             {"matrix_granularities", json_of(l.matrix_granularities)},
             {"max_matrix_dimension", l.max_matrix_dimension},

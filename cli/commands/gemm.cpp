@@ -9,7 +9,6 @@
 #include "core/half.h"
 #include "core/numbers/statistics.h"
 #include "runtime/dispatch/context.h"
-#include "runtime/host/host_blas.h"
 #include "runtime/verify/reference.h"
 
 namespace rooftile {
@@ -88,37 +87,12 @@ int verify(const HostProduct& product, const std::vector<char>& before) {
   return kDone;
 }
 
-// Multiplies float64 files with a float64 BLAS.
-int multiply64(GemmInputs& inputs, OutputFile& output) {
-  Problem p = inputs.problem;
-  p.types = {};
-  check_memory(to_string(p), 2 * minimum_bytes(p));
-  const std::vector<double> a = inputs.a.values<double>(), b = inputs.b->values<double>();
-  std::vector<double> c = initial_c<double>(inputs);
-  const std::vector<double> before = p.beta != 0 ? c : std::vector<double>();
-  const auto call = [&] { HostBlas::get().dgemm(p, a.data(), b.data(), c.data()); };
-  const double first_ns = time_ns(call);
-  write_result(output, p, NpyType::kF64,
-               {reinterpret_cast<const char*>(c.data()), c.size() * sizeof(double)});
-  const auto reset = [&] { std::ranges::copy(before, c.begin()); };
-  print_speed(p, "host64", first_ns, further_times_ns(first_ns, reset, call));
-  return kDone;
-}
-
 int multiply(const Globals& globals, const GemmArguments& arguments) {
   const TierChoice tier = parse_tier_choice(arguments.tier);
   GemmInputs inputs = open_inputs(arguments.files);
   if (inputs.weights) refuse_as_output(inputs.weights->file(), arguments.output);
   OutputFile output(
       arguments.output);  // Before the work, so that a wrong name is reported at once.
-  const bool float64 =
-      inputs.b && (inputs.a.type() == NpyType::kF64 || inputs.b->type() == NpyType::kF64);
-  if (tier == TierChoice::kHost64 && float64) {
-    if (arguments.verify)
-      fail(ErrorCode::kInvalidArgument,
-           "--verify checks float32 results; host64 on float64 files is the reference itself");
-    return multiply64(inputs, output);
-  }
   HostProduct product = load(inputs);
   std::vector<char> before;
   if (product.problem.beta != 0) before = product.c;
@@ -168,10 +142,9 @@ int multiply(const Globals& globals, const GemmArguments& arguments) {
 void add_gemm(CLI::App& app, const Globals& globals, Action& action) {
   CLI::App* command = app.add_subcommand("gemm", "Multiply two NumPy files");
   command->footer(
-      "Files may be in C or Fortran order; the result is in C order. float16 files give\n"
-      "float16, int8 and uint8 files int32, others float32 (float64 rounds, and is\n"
-      "refused where it overflows). --tier host64 on float64 files computes and writes\n"
-      "float64. With --scales, B holds quantised values as `rooftile quantize` writes\n"
+      "Files may be in C or Fortran order; the result is in C order. a float64\n"
+      "file gives float64, float16 files float16, int8 and uint8 files int32, others\n"
+      "float32. With --scales, B holds quantised values as `rooftile quantize` writes\n"
       "them; the blocks of a GGUF file are read as they lie there, and its floats are\n"
       "widened to float32. The first call's time contains opening the device,\n"
       "compiling the kernel and loading BLAS. The rate is the median of further calls:\n"
@@ -217,7 +190,7 @@ void add_gemm(CLI::App& app, const Globals& globals, Action& action) {
       ->check(one_of(tier_names()));
   add_devices_option(*command, arguments.devices);
   command->add_flag("--verify", arguments.verify,
-                    "Check every element against float64; exit 1 and write nothing when wrong");
+                    "Check every element against a wider sum; exit 1 and write nothing when wrong");
   command->callback([&] { action = [&] { return multiply(globals, arguments); }; });
 }
 

@@ -84,8 +84,8 @@ void for_each_limit(Limits& limits, Visit&& visit) {
          max_memory_allocation_bytes, storage_buffer_alignment_bytes, texel_buffer_alignment_bytes,
          subgroup_size, min_subgroup_size, max_subgroup_size, subgroup_size_control,
          max_workgroup_subgroups, subgroup_broadcast, float16_arithmetic, int8_arithmetic,
-         matrix_shapes, matrix_granularities, max_matrix_dimension, workgroup_matrices,
-         workgroup_matrix_shared_bytes, float32_atomic_add, integer_dot_product,
+         float64_arithmetic, matrix_shapes, matrix_granularities, max_matrix_dimension,
+         workgroup_matrices, workgroup_matrix_shared_bytes, float32_atomic_add, integer_dot_product,
          integer_dot_product_accelerated, texel_buffer_r32, texel_buffer_rgba32, max_loop_trips,
          compute_units, host_import_alignment_bytes, timestamp_period_ns, timestamp_valid_bits] =
       limits;
@@ -107,6 +107,7 @@ void for_each_limit(Limits& limits, Visit&& visit) {
   visit("subgroup_broadcast", subgroup_broadcast);
   visit("float16_arithmetic", float16_arithmetic);
   visit("int8_arithmetic", int8_arithmetic);
+  visit("float64_arithmetic", float64_arithmetic);
   visit("matrix_shapes", matrix_shapes);
   visit("matrix_granularities", matrix_granularities);
   visit("max_matrix_dimension", max_matrix_dimension);

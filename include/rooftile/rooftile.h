@@ -22,9 +22,10 @@
 /// Floating-point environment. No function raises floating-point flags of the calling thread or
 /// traps, whatever traps the program has enabled, and all leave flags, traps and rounding mode as
 /// they are. Excepted is what others compute: NumPy's own loop (numpy.h), and the host's BLAS where
-/// it computes a float32 C from float32 operands without an epilogue (rooftile_sgemm and
-/// rooftile_gemm, tiers HOST and HOST1, also as the answer or a part of AUTO). Flags, traps and
-/// rounding are then those of a direct call. All else on the host rounds to nearest.
+/// it computes a float32 C from float32 operands without an epilogue, or a float64 C
+/// (rooftile_sgemm and rooftile_gemm, tiers HOST and HOST1, also as the answer or a part of AUTO).
+/// Flags, traps and rounding are then those of a direct call. All else on the host rounds to
+/// nearest.
 ///
 /// Structure sizes. Structures begin with struct_size, which the caller sets to the sizeof of the
 /// structure, so that a program works with any version of the library that has the same
@@ -246,7 +247,10 @@ typedef enum rooftile_type {
   ROOFTILE_I8 = 3,  ///< Signed 8-bit integer, for A and B only: products and sums are exact int32.
   /// C of I8 or U8 operands: alpha and beta are 0 or 1, and there is no epilogue.
   ROOFTILE_I32 = 4,
-  ROOFTILE_U8 = 5  ///< Unsigned 8-bit integer; otherwise the same as I8.
+  ROOFTILE_U8 = 5,  ///< Unsigned 8-bit integer; otherwise the same as I8.
+  /// IEEE double precision, for A, B and C together, without an epilogue. Sums are float64, which
+  /// meets every rooftile_precision.
+  ROOFTILE_F64 = 6
 } rooftile_type;
 
 /// Zero point of quantised values.
@@ -309,7 +313,8 @@ typedef struct rooftile_quantization {
 ///   i of its array if the array is not NULL; then pointer and stride are ignored. With stride 0
 ///   for A or B, the whole batch shares that matrix. The matrices C must not overlap each other; by
 ///   stride, they may lie behind each other or side by side in the rows of one matrix.
-/// - Precision: sums are float32 (int32 for I8 and U8). Results are rounded to the nearest value of
+/// - Precision: sums are float32 (int32 for I8 and U8, float64 for F64). Results are rounded to the
+/// nearest value of
 ///   C's type, or to one of the two neighbouring values on devices that round otherwise.
 /// - Quantised B: A is F32 or F16 (or BF16 beside the blocks of a GGUF file), layout is ROW_MAJOR,
 ///   trans_b is TRANSPOSE, ldb is 0 or ceil(k / block) * block, and the whole batch shares B
@@ -339,6 +344,9 @@ typedef struct rooftile_gemm_args {
   const rooftile_guard* guard;  ///< NULL: the context's precision, no scan and no check.
   rooftile_packed* packed;      ///< A or B, packed before. Then a or b may be NULL, and its ld 0.
   int64_t devices;              ///< A rooftile_devices.
+  /// Of F64, whose alpha and beta are 0 (INVALID_ARGUMENT otherwise); 0 for all other types. A
+  /// library of version 0.1.0 does not know these fields.
+  double alpha_f64, beta_f64;
 } rooftile_gemm_args;
 
 /// One of the seven factors of the dispatch score. A value above 1 favours the device.

@@ -70,6 +70,7 @@ typedef struct rooftile_vulkan_device {
 /// Extensions and features to create a device with so that no kernel is ruled out. None of them is
 /// required: Vulkan 1.1 and a queue family with compute support are. As far as the device offers
 /// them, the structures may be
+///   VkPhysicalDeviceFeatures2                         features.shaderFloat64
 ///   VkPhysicalDeviceSubgroupSizeControlFeatures       subgroupSizeControl, computeFullSubgroups
 ///   VkPhysicalDeviceShaderFloat16Int8Features         shaderFloat16, shaderInt8
 ///   VkPhysicalDeviceShaderAtomicFloatFeaturesEXT      shaderBufferFloat32Atomics, ...AtomicAdd
@@ -86,7 +87,7 @@ typedef struct rooftile_vulkan_requirements {
   uint32_t extension_count;
   const char* const* extensions;  ///< Names of device extensions.
   /// Chain for VkDeviceCreateInfo::pNext. It begins with a VkPhysicalDeviceFeatures2 in which
-  /// nothing is set.
+  /// nothing but shaderFloat64 may be set.
   const void* features;
   void* owner;  ///< Internal owner of the memory above. Programs do not use it.
 } rooftile_vulkan_requirements;

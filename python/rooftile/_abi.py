@@ -1,6 +1,7 @@
 """The C ABI of include/rooftile/ (rooftile.h, resident.h, grouped.h, packed.h, numpy.h) as ctypes structures, whose fields are described
 there."""
 import ctypes
+import math
 from typing import Any, Callable, Dict, List, Optional, Tuple, Union
 
 TIERS: Dict[str, int] = {"auto": 0, "device": 1, "host": 2, "host1": 3, "host64": 4}
@@ -14,10 +15,10 @@ BLOCK_FORMATS: Dict[str, int] = {"q4_0": 1, "q5_0": 2, "q8_0": 3, "q4_k": 4, "q5
 BLOCKS = {"q4_0": (32, 18), "q5_0": (32, 22), "q8_0": (32, 34), "q4_k": (256, 144), "q5_k": (256, 176), "q6_k": (256, 210),
           "mxfp4": (32, 17)}
 
-F32, F16, BF16, I8, I32, U8 = range(6)
-TYPE_NAMES = ("float32", "float16", "bfloat16", "int8", "int32", "uint8")
-ITEM_SIZES = (4, 2, 2, 1, 4, 1)
-OPERANDS, RESULTS = (F32, F16, BF16, I8, U8), (F32, F16, BF16, I32)
+F32, F16, BF16, I8, I32, U8, F64 = range(7)
+TYPE_NAMES = ("float32", "float16", "bfloat16", "int8", "int32", "uint8", "float64")
+ITEM_SIZES = (4, 2, 2, 1, 4, 1, 8)
+OPERANDS, RESULTS = (F32, F16, BF16, I8, U8, F64), (F32, F16, BF16, I32, F64)
 # What arguments may hold, by their names in messages; others may hold all types.
 _TYPES: Dict[str, Tuple[int, ...]] = {"a": OPERANDS, "b": OPERANDS, "out": RESULTS, "c": RESULTS, "scales": (F32, F16),
                                       **dict.fromkeys(("bias", "row_scale", "column_scale", "residual"), (F32,))}
@@ -33,6 +34,7 @@ def check_type(argument: str, kind: Optional[int], held: Callable[[], str], hint
     return kind
 
 FOREVER = 2**64 - 1
+_BEYOND_FLOAT32 = 2.0**128 - 2.0**103  # the smallest number that rounds to infinity
 
 # mypy does not know that ctypes accepts instances of _CData subclasses here.
 _Fields = List[Tuple[str, Any]]
@@ -72,7 +74,20 @@ class SgemmArgs(Structure):
 class GemmArgs(Structure):
     _fields_ = _fields("size struct_size; int type type_c f16_sums layout trans_a trans_b; i64 m n k batch; float alpha beta;"
                        "pointer a b c; i64 lda ldb ldc stride_a stride_b stride_c; pointer a_array b_array c_array"
-                       " quantization epilogue; int tier; pointer guard packed; i64 devices")
+                       " quantization epilogue; int tier; pointer guard packed; i64 devices; double alpha_f64 beta_f64")
+
+    def set_scalar(self, name: str, number: float) -> None:
+        """Sets alpha or beta in the field for the type of the operands, which is set already.
+
+        Errors: ValueError for a finite number that float32 does not reach, where the operands are not float64."""
+        if self.type == F64:
+            name += "_f64"
+        elif math.isfinite(number) and abs(number) >= _BEYOND_FLOAT32:
+            raise ValueError(f"{name} is {number:g}, beyond the range of float32")
+        setattr(self, name, number)
+
+    def reads_c(self) -> bool:
+        return bool(self.beta != 0 or self.beta_f64 != 0)
 
 
 class Guard(Structure):

@@ -76,17 +76,6 @@ def number_of(name: str, value: Any) -> float:
         raise TypeError(f"{name} is {value!r}; it is a number") from None
 
 
-_BEYOND_FLOAT32 = 2.0**128 - 2.0**103  # the smallest number that rounds to infinity
-
-
-def scalar_of(name: str, value: Any) -> float:
-    """alpha or beta, which are float32. Errors: TypeError, and ValueError for a finite number that float32 does not reach."""
-    number = number_of(name, value)
-    if math.isfinite(number) and abs(number) >= _BEYOND_FLOAT32:
-        raise ValueError(f"{name} is {number:g}, beyond the range of float32")
-    return number
-
-
 def promoted(view: View, name: str, axis: int) -> View:
     """A vector as a matrix of one row (a, axis 0) or one column (b, axis 1), as NumPy does."""
     if len(view.shape) == 0:
@@ -190,8 +179,8 @@ def place_result(call: Call, out: View, row_major: bool, keeps: bool) -> Operand
 def _begin(a: View, b: Union[View, Quantized], shapes: Shapes, o: Options) -> Call:
     tier = _abi.enumerator("tier", _abi.TIERS, o.tier)
     m, n = shapes.whole[-2:]
-    args = _abi.GemmArgs(type=a.type, m=m, n=n, k=a.shape[-1], batch=max(count(shapes.batch), 1), alpha=scalar_of("alpha", o.alpha),
-                         tier=tier)
+    args = _abi.GemmArgs(type=a.type, m=m, n=n, k=a.shape[-1], batch=max(count(shapes.batch), 1), tier=tier)
+    args.set_scalar("alpha", number_of("alpha", o.alpha))
     call = Call(args)
     precision, kappa = _abi.enumerator("precision", _abi.PRECISIONS, o.precision), number_of("kappa", o.kappa)
     if precision != 0 or kappa != 0:
@@ -234,7 +223,7 @@ def begin_call(a: Any, va: View, vb: Union[View, Quantized], shapes: Shapes, out
     like = given if given is not None or o.c is None or isinstance(o.c, (list, tuple)) else view_of(o.c, "c", held)
     kind = _type_out(wanted, va, like, isinstance(vb, Quantized))
     source = None if o.c is None or o.c is out else view_of(array_of(o.c, "c", kind), "c", held)
-    beta = scalar_of("beta", o.beta) if o.beta is not None else 0.0 if o.c is None else 1.0
+    beta = number_of("beta", o.beta) if o.beta is not None else 0.0 if o.c is None else 1.0
     if beta != 0 and given is None and source is None:
         raise ValueError("beta needs c, or out to read from")
     check_result_type("out" if given is not None else "c", wanted, kind, va.type)
@@ -250,7 +239,8 @@ def begin_call(a: Any, va: View, vb: Union[View, Quantized], shapes: Shapes, out
         raise ValueError("out overlaps itself: its elements share memory")
 
     call = _begin(va, vb, shapes, o)
-    call.args.beta, call.args.type_c = beta, kind
+    call.args.set_scalar("beta", beta)
+    call.args.type_c = kind
     if given is None and not computes:
         given = View(_NOWHERE, kind, shapes.seen, contiguous_strides(shapes.seen, ITEM_SIZES[kind]), False, None)
     elif given is None:
@@ -283,7 +273,7 @@ def call_of(a: Any, b: Any, out: Any, o: Options, computes: bool = True) -> Call
         return call
     target = _as_matrices(given, shapes, vector_a)
     row_major = isinstance(vb, Quantized)
-    stored = place_result(call, target, row_major, call.args.beta != 0 and call.source is None)
+    stored = place_result(call, target, row_major, call.args.reads_c() and call.source is None)
     call.args.layout = int(stored.by_columns)
     _place_inputs(call, va, vb, shapes.batch, stored.by_columns)
     call.keep.append(place_batch(call.args, "c", stored, shapes.batch))

@@ -2,13 +2,13 @@
 import ctypes
 from typing import Any, Dict, Tuple
 
-from ._abi import BF16, F16, F32, I8, I32, ITEM_SIZES, TYPE_NAMES, U8, check_type
+from ._abi import BF16, F16, F32, F64, I8, I32, ITEM_SIZES, TYPE_NAMES, U8, check_type
 from ._shapes import contiguous_strides
 
 # DLDeviceType of memory that the processor can read: kDLCPU, kDLCUDAHost, kDLROCMHost, kDLCUDAManaged.
 _HOST_DEVICES = (1, 3, 11, 13)
 # DLDataTypeCode and bits.
-_TYPES: Dict[Tuple[int, int], int] = {(2, 32): F32, (2, 16): F16, (4, 16): BF16, (0, 8): I8, (0, 32): I32, (1, 8): U8}
+_TYPES: Dict[Tuple[int, int], int] = {(2, 32): F32, (2, 64): F64, (2, 16): F16, (4, 16): BF16, (0, 8): I8, (0, 32): I32, (1, 8): U8}
 
 
 class _Tensor(ctypes.Structure):

@@ -97,11 +97,11 @@ def grouped_call_of(a: Any, b: Any, rows: Any, experts: Any, out: Any, status: A
     if call.args.batch == 0:
         return GroupedCall(call, groups)
     args, row = call.args, n * given.itemsize
-    if out is None and (o.c is None or args.beta == 0):
+    if out is None and (o.c is None or not args.reads_c()):
         ctypes.memset(given.address + total * row, 0, (m - total) * row)
     place_batch(args, "a", _placed(call, _by_rows(va)), ())
     # Rows behind the last group stay as they are.
-    stored = place_result(call, given, True, args.beta != 0 or total < m)
+    stored = place_result(call, given, True, args.reads_c() or total < m)
     if out is not None and call.source is not None and call.target is not None:
         call.source, call.target = (view.reshaped((total, n), view.strides) for view in (call.source, call.target))
     place_batch(args, "c", stored, ())
@@ -159,7 +159,8 @@ def pack_experts(session: DeviceSession, b: Any, rows: int, groups: Optional[int
         raise ValueError(f"b is {text(y.shape)}; it has three dimensions: experts, k and n")
     count, k, n = y.shape
     args = _abi.GemmArgs(type=y.type, type_c=_abi.I32 if y.type in (_abi.I8, _abi.U8) else y.type, m=size_of("rows", rows, 1), n=n, k=k,
-                         batch=1, alpha=1, lda=max(k, 1), ldc=max(n, 1))
+                         batch=1, lda=max(k, 1), ldc=max(n, 1))
+    args.set_scalar("alpha", 1)
     operands = _abi.ResidentOperands()
     set_operand(args, operands, "b", y, (count,))
     sizes = _abi.Groups(count=count if groups is None else size_of("groups", groups, 1), experts=count)

@@ -4,7 +4,7 @@ from typing import Any, Dict, List, Tuple, Union
 
 from . import _abi
 from ._abi import F32, ITEM_SIZES, TYPE_NAMES
-from ._call import Options, check_result_type, number_of, scalar_of
+from ._call import Options, check_result_type, number_of
 from ._operands import array_of, check_types, differ, widened
 from ._shapes import Shape, broadcast, contiguous_strides, count, repeated_strides, single_stride, text
 from ._views import operand_view, type_of, view_of
@@ -155,12 +155,14 @@ def _result_of(session: DeviceSession, x: DeviceArray, quantized: bool, shape: S
 def begin_resident(session: DeviceSession, x: DeviceArray, quantized: bool, shape: Shape, out: Any,
                    o: Options) -> Tuple[DeviceArray, _abi.GemmArgs, List[Any]]:
     """The result, the call without operands and batch, and what must stay alive until a list has copied it."""
-    beta = scalar_of("beta", o.beta) if o.beta is not None else 0.0 if o.c is None else 1.0
+    beta = number_of("beta", o.beta) if o.beta is not None else 0.0 if o.c is None else 1.0
     if out is None and o.c is None and beta != 0:
         raise ValueError("beta needs out to read from")
     result = _result_of(session, x, quantized, shape, out, o)
     args = _abi.GemmArgs(type=x.type, type_c=result.type, m=shape[-2], n=shape[-1], k=x.shape[-1], batch=1,
-                         alpha=scalar_of("alpha", o.alpha), beta=beta, tier=_abi.enumerator("tier", _abi.TIERS, o.tier))
+                         tier=_abi.enumerator("tier", _abi.TIERS, o.tier))
+    args.set_scalar("alpha", number_of("alpha", o.alpha))
+    args.set_scalar("beta", beta)
     guard = _abi.Guard(precision=_abi.enumerator("precision", _abi.PRECISIONS, o.precision), kappa=number_of("kappa", o.kappa))
     if guard.precision or guard.kappa:
         args.guard = ctypes.addressof(guard)

@@ -2,12 +2,12 @@
 import sys
 from typing import Any, Dict, Optional, Tuple
 
-from ._abi import BF16, F16, F32, I32, TYPE_NAMES
+from ._abi import BF16, F16, F32, F64, I32, ITEM_SIZES, TYPE_NAMES
 from ._shapes import Shape
 from ._views import View, of_bytes, view_of
 
 _numpy: Optional[Any] = None
-_CODES: Dict[int, Any] = {F32: "f", F16: "H", BF16: "H", I32: "i"}  # mypy knows of some only
+_CODES: Dict[int, Any] = {F32: "f", F16: "H", BF16: "H", I32: "i", F64: "d"}  # mypy knows of some only
 
 
 def numpy_module() -> Optional[Any]:
@@ -62,7 +62,7 @@ def new_result(shape: Shape, kind: int, like: Any) -> Tuple[Any, View]:
 
 
 def _bytes(shape: Shape, kind: int) -> int:
-    size = {F32: 4, I32: 4}.get(kind, 2)
+    size = ITEM_SIZES[kind]
     for extent in shape:
         size *= extent
     return size

@@ -4,12 +4,12 @@ import math
 import sys
 from typing import Any, Dict, NoReturn, Optional, Sequence, Tuple
 
-from ._abi import BF16, F16, F32, I8, I32, ITEM_SIZES, TYPE_NAMES, U8, check_type
+from ._abi import BF16, F16, F32, F64, I8, I32, ITEM_SIZES, TYPE_NAMES, U8, check_type
 from ._dlpack import from_dlpack
 from ._shapes import Shape, contiguous_strides
 
 # Codes of the module struct; the "H" of uint16 counts only where the caller says which type it holds.
-_FORMATS: Dict[str, int] = {"f": F32, "e": F16, "b": I8, "B": U8, "i": I32, **({"l": I32} if ctypes.sizeof(ctypes.c_long) == 4 else {})}
+_FORMATS: Dict[str, int] = {"f": F32, "d": F64, "e": F16, "b": I8, "B": U8, "i": I32, **({"l": I32} if ctypes.sizeof(ctypes.c_long) == 4 else {})}
 
 _STRIDES_AND_FORMAT, _WRITABLE = 0x1C, 0x1
 

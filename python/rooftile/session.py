@@ -309,7 +309,7 @@ class Session(NotCopied):
         if not sizes:
             raise ValueError("rows is empty: one expected number at least")
         keep: List[Any] = []
-        call = _abi.GemmArgs(m=sizes[0], batch=1, alpha=1, trans_b=1)
+        call = _abi.GemmArgs(m=sizes[0], batch=1, trans_b=1)
         if isinstance(b, Quantized):
             b.check_no_stack()
             kept: Any = b
@@ -320,6 +320,7 @@ class Session(NotCopied):
             keep.append(quantization)
         else:
             kept, shape = self._pack_array(b, call)
+        call.set_scalar("alpha", 1)
         call.n, call.k = shape[1], shape[0]
         call.lda, call.ldc = max(shape[0], 1), max(shape[1], 1)
         array = (ctypes.c_int64 * len(sizes))(*sizes)

@@ -181,6 +181,21 @@ void add_quantization(GemmCall& call, const rooftile_quantization& given) {
   call.zero_points = given.zero_points;
 }
 
+/// The scalars of float64 operands are float64, in fields of their own.
+void set_scalars(Problem& p, const rooftile_gemm_args& args) {
+  const auto refuse_other = [](bool given, const char* what, const char* of) {
+    if (given) fail(ErrorCode::kInvalidArgument, "{} is for {}: leave it 0", what, of);
+  };
+  if (!is_float64(p.types)) {
+    refuse_other(args.alpha_f64 != 0, "alpha_f64", "operands of type F64");
+    return refuse_other(args.beta_f64 != 0, "beta_f64", "operands of type F64");
+  }
+  refuse_other(args.alpha != 0, "alpha", "other types than F64, which has alpha_f64");
+  refuse_other(args.beta != 0, "beta", "other types than F64, which has beta_f64");
+  p.alpha = args.alpha_f64;
+  p.beta = args.beta_f64;
+}
+
 void add_batch(GemmCall& call, const rooftile_gemm_args& args, Layout layout) {
   Problem& p = call.problem;
   if (args.batch < 1)
@@ -245,7 +260,7 @@ TierChoice tier_choice(const rooftile_tier& tier) {
 }
 
 DataType data_type(const char* argument, const rooftile_type& value) {
-  return enumerator(argument, "rooftile_type", value_of(value), DataType::kU8);
+  return enumerator(argument, "rooftile_type", value_of(value), DataType::kF64);
 }
 
 Activation activation_of(std::int64_t value) {
@@ -313,6 +328,7 @@ GemmCall checked_grouped_call(const rooftile_gemm_args* given, const Grouping& g
   types.a = data_type("type", args->type);
   types.c = data_type("type_c", args->type_c);
   types.f16_sums = args->f16_sums != 0;
+  set_scalars(call.problem, *args);
   const Layout layout = layout_of(args->layout);
   std::optional<Given<rooftile_quantization>> quantization;
   if (args->quantization != nullptr)

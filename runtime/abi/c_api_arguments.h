@@ -33,6 +33,8 @@ int value_of(const Enum& enumeration) {
 /// unused for this reason).
 template <typename T>
 inline constexpr std::size_t kLeastBytes = sizeof(T);
+template <>
+inline constexpr std::size_t kLeastBytes<rooftile_gemm_args> = 216;
 
 /// Smallest legal size and current size of a structure. The caller's size is the first field of its
 /// structure.

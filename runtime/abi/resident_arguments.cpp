@@ -88,8 +88,8 @@ class HostForm {
 };
 
 /// Throws where the guard requires more than the device offers: for device buffers there is neither
-/// a scan, nor a spot check, nor a host that sums in float64. Integer sums are exact and meet any
-/// precision.
+/// a scan, nor a spot check, nor a host that sums in float64. Integer sums are exact and, as those
+/// of float64, meet any precision.
 void check_guard(const GemmCall& call, Precision of_context) {
   Guard guard = call.guard;
   if (guard.scan_range || guard.check_spots)
@@ -98,7 +98,7 @@ void check_guard(const GemmCall& call, Precision of_context) {
          "device buffers do not support");
   if (!guard.precision) guard.precision = of_context;
   const bool more = needs_float64(guard) || precision_of(guard) == Precision::kHigh;
-  if (more && call.problem.types.c != DataType::kI32)
+  if (more && !has_precise_sums(call.problem.types))
     fail(
         ErrorCode::kUnsupported,
         "the precision is {}, which calls on device buffers do not support: call with host memory, "

@@ -43,8 +43,8 @@ inline std::optional<PlainProduct> plain_product(const Problem& p) {
                       .lda = static_cast<std::int32_t>(p.lda),
                       .ldb = static_cast<std::int32_t>(p.ldb),
                       .ldc = static_cast<std::int32_t>(p.ldc),
-                      .alpha = p.alpha,
-                      .beta = p.beta,
+                      .alpha = static_cast<float>(p.alpha),
+                      .beta = static_cast<float>(p.beta),
                       .trans_a = p.trans_a,
                       .trans_b = p.trans_b};
 }

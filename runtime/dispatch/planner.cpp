@@ -85,8 +85,8 @@ Request Planner::request(const GemmCall& call, const GroupedCall* grouped) const
                .guard = call.guard,
                .devices = call.devices == Devices::kDefault ? settings.devices : call.devices};
   if (!r.guard.precision) r.guard.precision = settings.precision;
-  // Integer sums are exact in every tier, so float64 gains nothing.
-  if (call.problem.types.c == DataType::kI32) {
+  // Every tier's sums are exact or float64 already.
+  if (has_precise_sums(call.problem.types)) {
     r.guard.precision = Precision::kStandard;
     r.guard.kappa = 0;
   }

@@ -186,9 +186,9 @@ DeviceProduct::Impl::Impl(const DeviceLink& device_link, std::shared_ptr<const K
                                link.pool, static_cast<std::uint64_t>(elements) * sizeof(float),
                                BufferUse::kDevice);
   };
-  packed_a = workspace_of(plan.packed_a_elements);
-  packed_b = workspace_of(plan.packed_b_elements);
-  parts = workspace_of(plan.part_elements);
+  packed_a = workspace_of(plan.packed_a_words);
+  packed_b = workspace_of(plan.packed_b_words);
+  parts = workspace_of(plan.part_words);
   if (c_out == TransferPath::kStaged && !link.profile.unified_memory)
     download = std::make_unique<PooledBuffer>(link.pool, bytes.c, BufferUse::kDownload);
   record();

@@ -45,7 +45,7 @@ class Pass {
         float& target = c_[row * p_.ldc + column];
         if (e.row_scale) y *= scale;
         if (e.column_scale) y *= x_.column_scale[column];
-        if (p_.beta != 0.0f) y += p_.beta * target;
+        if (p_.beta != 0.0f) y += static_cast<float>(p_.beta) * target;
         if (e.bias != Bias::kNone) y += e.bias == Bias::kRow ? row_bias : x_.bias[column];
         y = activated(e.activation, y);
         if (e.residual) y += residual_[row * x_.ld_residual + column];

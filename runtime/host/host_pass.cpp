@@ -98,9 +98,10 @@ void HostPass::finish() {
   for (std::int64_t i = 0; i < p.batch; ++i) {
     const void* const from = product_.c_of(i);
     if (integers)
-      std::transform(static_cast<const std::int32_t*>(from),
-                     static_cast<const std::int32_t*>(from) + p.m * p.n, scaled.get(),
-                     [&](std::int32_t x) { return p.alpha * static_cast<float>(x); });
+      std::transform(
+          static_cast<const std::int32_t*>(from),
+          static_cast<const std::int32_t*>(from) + p.m * p.n, scaled.get(),
+          [&](std::int32_t x) { return static_cast<float>(p.alpha) * static_cast<float>(x); });
     float* const c = result.begin(call_.c_of(i));
     apply_epilogue(described, call_.epilogue, i,
                    integers ? scaled.get() : static_cast<const float*>(from), plain.ldc, c);

@@ -20,6 +20,14 @@ namespace {
 /// Whether BLAS itself computes the problem, with nothing to prepare or add.
 bool is_sgemm(const Problem& p) { return p.types == Types{} && !any(p.epilogue); }
 
+void run_float64(const HostBlas& blas, const GemmCall& call, HostThreads threads) {
+  const Problem one = one_product(call.problem);
+  for (std::int64_t i = 0; i < call.problem.batch; ++i)
+    blas.dgemm(one, static_cast<const double*>(call.a_of(i)),
+               static_cast<const double*>(call.b_of(i)), static_cast<double*>(call.c_of(i)),
+               threads);
+}
+
 void run_floats(const HostBlas& blas, const GemmCall& call, HostThreads threads) {
   const Problem& p = call.problem;
   WideResult result(p);
@@ -83,8 +91,9 @@ void run_integers(const HostBlas& blas, const GemmCall& call, HostThreads thread
       continue;
     }
     std::vector<float> scaled(sums.size());
-    std::transform(sums.begin(), sums.end(), scaled.begin(),
-                   [&](std::int32_t x) { return p.alpha * static_cast<float>(x); });
+    std::transform(sums.begin(), sums.end(), scaled.begin(), [&](std::int32_t x) {
+      return static_cast<float>(p.alpha) * static_cast<float>(x);
+    });
     WideResult result(p);
     Problem described = p;
     described.ldc = result.ld();
@@ -100,8 +109,11 @@ void run_on_host(const HostBlas& blas, const GemmCall& call, Tier tier, HostThre
   const HostThreads threads = tier == Tier::kHost1 ? HostThreads::kOne : most;
   const Types& types = call.problem.types;
   std::optional<CallersArithmetic> flags_of_blas;
-  if (tier != Tier::kHost64 && is_sgemm(call.problem)) flags_of_blas.emplace();
-  if (tier == Tier::kHost64 && types.c != DataType::kI32)
+  if (is_float64(types) || (tier != Tier::kHost64 && is_sgemm(call.problem)))
+    flags_of_blas.emplace();
+  if (is_float64(types))
+    run_float64(blas, call, threads);
+  else if (tier == Tier::kHost64 && types.c != DataType::kI32)
     run_in_float64(blas, call, threads);
   else if (is_sgemm(call.problem) && call.problem.batch == 1)
     blas.sgemm(call.problem, static_cast<const float*>(call.a_of(0)),

@@ -9,6 +9,8 @@ namespace rooftile {
 /// Computes a validated call.
 /// - Tiers host and host1 widen operands that are not float32 to float32, multiply 8-bit integers
 ///   exactly (host_integers.h), and make a pass over C for an epilogue.
+/// - Float64 operands, which have no epilogue, are multiplied by BLAS where they are, on every
+/// tier.
 /// - Tier host64 does all of it in float64 (host_float64.h) unless C is int32.
 ///
 /// most == kOne limits every tier to one thread, as host1. Throws kOutOfMemory when the copies do

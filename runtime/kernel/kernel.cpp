@@ -202,7 +202,7 @@ KernelSteps Kernel::steps(const GemmPlan& plan, const Operands& operands,
         .bindings = {{workspace.packed_a != nullptr ? workspace.packed_a : operands.a},
                      {workspace.packed_b != nullptr ? workspace.packed_b : operands.b},
                      {workspace.parts != nullptr ? workspace.parts : operands.c}},
-        .push_constants = bytes_of_block(gemm.push_constants),
+        .push_constants = shader_block(gemm.push_constants, signature_.types),
         .groups = gemm.groups};
     if (reads_quantized && variant_.packed_b == Packed::kNo)
       add_quantization(step, signature_.types, operands);
@@ -215,7 +215,7 @@ KernelSteps Kernel::steps(const GemmPlan& plan, const Operands& operands,
   for (const ReduceStep& reduce : plan.reduces) {
     DispatchStep step{.pipeline = &*reduce_,
                       .bindings = {{workspace.parts}, {operands.c}},
-                      .push_constants = bytes_of_block(reduce.push_constants),
+                      .push_constants = shader_block(reduce.push_constants, signature_.types),
                       .groups = reduce.groups};
     if (fuses) fuse(step, operands, reduce.epilogue);
     steps.emplace_back(std::move(step));

@@ -123,6 +123,13 @@ double store_c_ns(const DeviceRates& rates, int width, double elements) {
   return rate > 0 ? elements / width / rate : store_ns(rates, width, elements);
 }
 
+/// 32-bit words of an element: float64 loads and stores count as those of twice as many words, in
+/// vectors of at most four.
+int words_of_element(const Problem& p) {
+  return static_cast<int>(element_bytes(p.types) / kElementBytes);
+}
+int width_in_words(const Problem& p, int width) { return std::min(4, width * words_of_element(p)); }
+
 /// Loads of a quantised B carry words of several values, as vectors where the kernel takes four.
 double quantized_loads_ns(const Problem& p, const Variant& v, const DeviceRates& rates,
                           double elements) {
@@ -143,9 +150,13 @@ double operand_loads_ns(const Problem& p, const Variant& v, const DeviceRates& r
            load_ns(rates, v.load_path_b, v.vector_width_b, b_elements / per_word);
   }
   const Signature s = signature_of(p);
-  return load_ns(rates, v.load_path_a, load_width_a(v, s), a_elements) +
+  const int words = words_of_element(p);
+  const auto loads_ns = [&](LoadPath path, int width, double elements) {
+    return load_ns(rates, path, width_in_words(p, width), words * elements);
+  };
+  return loads_ns(v.load_path_a, load_width_a(v, s), a_elements) +
          (reads_quantized(v, s) ? quantized_loads_ns(p, v, rates, b_elements)
-                                : load_ns(rates, v.load_path_b, load_width_b(v, s), b_elements));
+                                : loads_ns(v.load_path_b, load_width_b(v, s), b_elements));
 }
 
 /// Time of vectors of A that each lane broadcasts to its subgroup.
@@ -161,7 +172,7 @@ double halvings(const Variant& v, const DeviceRates& rates) {
 
 /// Time of traffic with shared memory.
 double shared_ns(const Problem& p, const Variant& v, const DeviceRates& rates, const Issued& i) {
-  const auto value_bytes = static_cast<double>(bytes_of(DataType::kF32));
+  const auto value_bytes = static_cast<double>(element_bytes(p.types));
   if (v.family == Family::kVector) {  // A reduction tree over the lanes for each row of sums.
     if (lanes_k(v) == 1) return 0;
     // Each value is written and read once. At each level of the tree two values are read and one is
@@ -171,7 +182,7 @@ double shared_ns(const Problem& p, const Variant& v, const DeviceRates& rates, c
     return over(values * value_bytes, rates.shared_gbps);
   }
   if (!uses_shared_memory(v)) return 0;
-  // Tiles hold float32 for all operand types, except for matrix units.
+  // Tiles hold float32 for all operand types but float64, except for matrix units.
   const bool matrix = v.family == Family::kMatrix;
   const double elements =
       (staged_a(v) ? i.a_elements + i.a_shared : 0) + (staged_b(v) ? i.b_elements + i.b_shared : 0);
@@ -195,7 +206,8 @@ double barriers_ns(const Variant& v, const DeviceRates& rates, const Issued& i) 
 /// Time of storing C, or the partial sums of split-K, from registers.
 double stores_ns(const Problem& p, const Variant& v, const DeviceRates& rates, const Issued& i) {
   const double elements = static_cast<double>(p.m * p.n * p.batch) * k_slices(p, v).parts;
-  double ns = store_c_ns(rates, vector_width_c(v, signature_of(p)), elements);
+  double ns = store_c_ns(rates, width_in_words(p, vector_width_c(v, signature_of(p))),
+                         words_of_element(p) * elements);
   // Row for row, the others moved up by one each time (templates/epilogue/store_c.glsl).
   if (v.family != Family::kNaive && v.family != Family::kMatrix) {
     const double rows = std::min<double>(v.reg_m, static_cast<double>(p.m));
@@ -210,7 +222,7 @@ double reduce_ns(const Problem& p, const Variant& v, const DeviceRates& rates) {
   const KSlices k = k_slices(p, v);
   if (!is_reduced(k, v)) return 0;
   constexpr int kWidth = 4;
-  const double elements = static_cast<double>(p.m * p.n * p.batch);
+  const double elements = static_cast<double>(p.m * p.n * p.batch * words_of_element(p));
   return rates.dispatch_ns + dependent_dispatch_ns(rates, k.parts) +
          load_ns(rates, LoadPath::kBuffer, kWidth,
                  elements * static_cast<double>(stored_parts(v, p.k))) +

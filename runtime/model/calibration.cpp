@@ -30,6 +30,7 @@ constexpr DeviceFigure kDeviceFigures[] = {
     {"device.fma.f32", "gflops", &DeviceRates::fma_gflops},
     {"device.fma.synchronised", "gflops", &DeviceRates::synchronised_fma_gflops},
     {"device.fma.f16", "gflops", &DeviceRates::fma_f16_gflops},
+    {"device.fma.f64", "gflops", &DeviceRates::fma_f64_gflops},
     {"device.dot.i8", "gflops", &DeviceRates::dot_gflops},
     {"device.matrix.f16.f32", "gflops", &DeviceRates::matrix_f16_gflops},
     {"device.matrix.f16.f16", "gflops", &DeviceRates::matrix_f16_f16_gflops},
@@ -264,6 +265,9 @@ double matrix_gflops(const DeviceRates& rates, const Types& types) {
 double math_gflops(const DeviceRates& rates, const Types& types, const Variant& v) {
   if (v.family == Family::kMatrix) return matrix_gflops(rates, types);
   if (v.dot > 1) return rates.dot_gflops;
+  // Calibrations of version 0.1.0 have no rate of float64, which is at most half of float32's.
+  if (is_float64(types))
+    return rates.fma_f64_gflops > 0 ? rates.fma_f64_gflops : rates.fma_gflops / 2;
   // Sums in f16 run at the faster of the two rates, because compilers may use either.
   return types.f16_sums ? std::max(rates.fma_gflops, rates.fma_f16_gflops) : rates.fma_gflops;
 }

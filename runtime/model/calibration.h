@@ -48,6 +48,7 @@ struct DeviceRates {
   /// Multiply-adds of f32 on sums that invocations keep across barriers.
   double synchronised_fma_gflops = 0;
   double fma_f16_gflops = 0;  ///< Multiply-adds of f16.
+  double fma_f64_gflops = 0;  ///< Multiply-adds of f64.
   double dot_gflops = 0;      ///< Packed dot products of 8-bit integers.
   /// Matrix units, by the types of operands and sums, in the best of their shapes.
   double matrix_f16_gflops = 0, matrix_f16_f16_gflops = 0, matrix_bf16_gflops = 0,

@@ -52,7 +52,7 @@ double part_bytes(const Problem& p, const Variant& v, const Sizes& s) {
   if (!is_reduced(k, v)) return 0;
   constexpr double kBothWays = 2;
   return kBothWays * static_cast<double>(stored_parts(v, p.k)) * s.m * s.n * s.batch *
-         static_cast<double>(bytes_of(DataType::kF32));
+         static_cast<double>(element_bytes(p.types));
 }
 
 /// Time of the busiest unit, because whole workgroups do not split. Counts only full blocks (or the

@@ -146,9 +146,9 @@ ResidentProduct::ResidentProduct(std::shared_ptr<Device> device,
               ? kernel_->plan_grouped(p, bound_.placement, tiles_, max_flops)
               : kernel_->plan(p, bound_.placement, max_flops);
   if (bound_.panels != nullptr) plan_ = without_packing(std::move(plan_), bound_.packed);
-  workspace_ = {.packed_a_bytes = float_bytes(plan_.packed_a_elements),
-                .packed_b_bytes = float_bytes(plan_.packed_b_elements),
-                .parts_bytes = float_bytes(plan_.part_elements)};
+  workspace_ = {.packed_a_bytes = float_bytes(plan_.packed_a_words),
+                .packed_b_bytes = float_bytes(plan_.packed_b_words),
+                .parts_bytes = float_bytes(plan_.part_words)};
   if (bound_.call.groups != nullptr && bound_.call.groups->on_device()) {
     check_loop_trips("making the list of tiles of groups", loop_of(1, loop_of(p.grouping.groups)),
                      device_->profile().limits);

@@ -176,8 +176,8 @@ std::optional<Problem> KernelChooser::before_host_pass(const Problem& p) const {
   };
   const Problem same_operands = problem_before_host_pass(p, types_before_pass(p));
   if (computes(same_operands)) return same_operands;
-  // Sums of 8-bit integers are exact, and in float32 they are not. An int32 C has no epilogue.
-  if (is_8_bit(p.types.a)) return std::nullopt;
+  // Sums of 8-bit integers are exact, those of float64 operands float64, and float32 holds neither.
+  if (is_8_bit(p.types.a) || is_float64(p.types)) return std::nullopt;
   const Problem widened = problem_before_host_pass(p, {});
   return computes(widened) ? std::optional(widened) : std::nullopt;
 }

@@ -47,7 +47,7 @@ void make_batch(Problem& p, std::int64_t batch, const LoadElements& load) {
 }
 
 /// Sets the scalars and epilogue of a case; an integer C supports only 0 and 1.
-void set_scalars(Problem& p, const Signature& s, float alpha, float beta) {
+void set_scalars(Problem& p, const Signature& s, double alpha, double beta) {
   const bool whole = s.types.c == DataType::kI32;
   p.alpha = whole && alpha != 0 ? 1 : alpha;
   p.beta = whole && beta != 0 ? 1 : beta;
@@ -113,7 +113,7 @@ std::vector<CertificationCase> grouped_cases(const Variant& v, const Signature& 
       {3 * tile + 2}};
   const std::array<std::int64_t, 5> ns = {v.tile_n, v.tile_n + 1, 3, 17, 2 * v.tile_n},
                                     ks = {step, 3 * step + v.dot, v.dot, 5 * v.dot, 2 * step};
-  constexpr std::array<float, 5> kAlphas = {1, -1, 0.5f, 1, 1}, kBetas = {0, 0.5f, 1, -1, 0};
+  constexpr std::array<double, 5> kAlphas = {1, -1, 0.5, 1, 1}, kBetas = {0, 0.5, 1, -1, 0};
   std::vector<CertificationCase> cases;
   for (std::size_t i = 0; i < sizes.size(); ++i) {
     constexpr std::int64_t kExperts = 3, kRowsBehind = 2;
@@ -157,7 +157,8 @@ std::vector<CertificationCase> certification_cases(const Variant& v, const Signa
   LoadElements line = line_elements(v, s);
   if (v.packed_a == Packed::kYes) line.a = 1;
   if (v.packed_b == Packed::kYes) line.b = 1;
-  constexpr std::array<float, 4> kScalars = {1.0f, 0.0f, -1.0f, 0.5f};
+  // Float64 kernels take a scalar that float32 does not hold.
+  const std::array<double, 4> scalars = {1, 0, -1, is_float64(s.types) ? 1.0 / 3 : 0.5};
 
   std::vector<CertificationCase> cases;
   const auto legal_ones = [&] {
@@ -194,8 +195,8 @@ std::vector<CertificationCase> certification_cases(const Variant& v, const Signa
       // Every third case is a batch; kernels for batches get batches only.
       if (turn % 3 == 2 || v.tile_batch > 1)
         make_batch(p, v.tile_batch + 1 + (turn % 2 == 0 ? 1 : 0), load);
-      set_scalars(p, s, kScalars[turn % 4 == 1 && rotation != 0 ? 0 : turn % 4],
-                  kScalars[(turn / 4 + rotation) % 4]);
+      set_scalars(p, s, scalars[turn % 4 == 1 && rotation != 0 ? 0 : turn % 4],
+                  scalars[(turn / 4 + rotation) % 4]);
       cases.push_back({.problem = p,
                        .plant = turn % 9 == 4   ? InjectedFault::kDenormals
                                 : turn % 9 == 7 ? InjectedFault::kInfinities

@@ -23,8 +23,16 @@ constexpr std::int64_t kGuardElements = 64;
 std::int64_t guard_b(const Problem& p) { return quantized(p.types) ? 0 : kGuardElements; }
 
 // Half precision has denormals where float32 has none.
-float smallest_normal(DataType type) {
-  return type == DataType::kF16 ? 0x1p-14f : std::numeric_limits<float>::min();
+double smallest_normal(DataType type) {
+  return type == DataType::kF16   ? 0x1p-14
+         : type == DataType::kF64 ? std::numeric_limits<double>::min()
+                                  : 0x1p-126;
+}
+
+/// A value of [-1, 1], of float64 with all of its bits.
+double random_value(DataType type, Random& random) {
+  const double value = random.symmetric();
+  return type == DataType::kF64 ? (value + random.symmetric() * 0x1p-26) / (1 + 0x1p-26) : value;
 }
 
 bool is_integer(DataType type) { return is_8_bit(type) || type == DataType::kI32; }
@@ -47,24 +55,23 @@ std::vector<char> guarded_buffer(DataType type, std::int64_t elements, Random& r
 /// along_k: whether rows run along k.
 void fill(char* matrix, Extent extent, std::int64_t ld, DataType type, InjectedFault plant,
           bool along_k, Random& random) {
-  std::vector<float> row(static_cast<std::size_t>(extent.columns));
+  std::vector<double> row(static_cast<std::size_t>(extent.columns));
   for (std::int64_t r = 0; r < extent.rows; ++r) {
     for (std::int64_t at = 0; at < extent.columns; ++at) {
-      float& value = row[static_cast<std::size_t>(at)];
-      value = random.symmetric();
+      double& value = row[static_cast<std::size_t>(at)];
+      value = random_value(type, random);
       const std::uint64_t draw = random.below(16);
       if (is_integer(type)) {
-        value = static_cast<float>(static_cast<int>(random.below(256)) -
-                                   (type == DataType::kU8 ? 0 : 128));
+        value = static_cast<int>(random.below(256)) - (type == DataType::kU8 ? 0 : 128);
         continue;
       }
       if (plant == InjectedFault::kDenormals && draw < 4) value *= smallest_normal(type);
       if (plant == InjectedFault::kInfinities && draw == 0)
-        value = std::copysign(std::numeric_limits<float>::infinity(), value);
+        value = std::copysign(std::numeric_limits<double>::infinity(), value);
       if (plant == InjectedFault::kMagnitudes)
         value = std::ldexp(value, static_cast<int>(random.below(121)) - 60);
       if (plant == InjectedFault::kOneLarge)
-        value = (along_k ? at : r) == 3 ? 1 : std::ldexp(1.4f + std::abs(value) / 80, -12);
+        value = (along_k ? at : r) == 3 ? 1 : std::ldexp(1.4 + std::abs(value) / 80, -12);
     }
     narrow(type, row.data(), matrix + r * ld * bytes_of(type), extent.columns);
   }
@@ -251,11 +258,11 @@ CertificationOperands certification_operands(const CertificationCase& test) {
     // The sums and the old C must not overflow together.
     for (std::size_t i = 3; i < x.c.size(); i += 4) x.c[i] = static_cast<char>(i % 2 == 0 ? 0 : -1);
   } else {
-    const float nan = std::numeric_limits<float>::quiet_NaN();
+    const double nan = std::numeric_limits<double>::quiet_NaN();
     for (std::int64_t i = 0; i < p.batch; ++i)
       for (std::int64_t r = 0; r < p.m; ++r)
         for (std::int64_t j = 0; j < p.n; ++j) {
-          const float value = test.nan_in_c ? nan : random.symmetric();
+          const double value = test.nan_in_c ? nan : random_value(t.c, random);
           const std::int64_t at = kGuardElements + i * p.stride_c + r * p.ldc + j;
           narrow(t.c, &value, x.c.data() + at * bytes_of(t.c), 1);
         }

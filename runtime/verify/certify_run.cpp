@@ -58,8 +58,8 @@ CaseResult run_case(Device& device, const Kernel& kernel, const CertificationCas
                                       std::vector<float>(static_cast<std::size_t>(elements),
                                                          std::numeric_limits<float>::quiet_NaN()));
   };
-  const auto packed_a = panel(plan.packed_a_elements), packed_b = panel(plan.packed_b_elements),
-             parts = panel(plan.part_elements);
+  const auto packed_a = panel(plan.packed_a_words), packed_b = panel(plan.packed_b_words),
+             parts = panel(plan.part_words);
   const Operands operands = {
       &a.kernel_side(),      &b.kernel_side(),           &c.kernel_side(),
       x.placement,           &vectors.kernel_side(),     &residual.kernel_side(),

@@ -21,40 +21,64 @@ namespace {
 constexpr double kIllConditioned = 1000;
 constexpr double kCacheLineBytes = 64;
 constexpr double kStandardTolerance = 1e-4, kHighTolerance = 1e-6;
-// float32 holds every integer up to this magnitude.
-constexpr double kLargestExactInteger = 0x1p24;
 constexpr std::int64_t kElementsPerThread = 1 << 18;
 
-// The bits of |x| have the same order as |x|; infinity and NaN come last.
-constexpr std::uint32_t kMagnitude = 0x7fffffff, kInfinityBits = 0x7f800000;
-// From 2^23 on every float32 is an integer.
-constexpr std::uint32_t kAlwaysWhole = 0x4b000000;
+/// Integers as wide as a float. The bits of |x| have the same order as |x|; infinity and NaN come
+/// last.
+template <typename Real>
+struct WordsOf;
+template <>
+struct WordsOf<float> {
+  using Bits = std::uint32_t;
+  using Whole = std::int32_t;
+};
+template <>
+struct WordsOf<double> {
+  using Bits = std::uint64_t;
+  using Whole = std::int64_t;
+};
+template <typename Real>
+using BitsOf = typename WordsOf<Real>::Bits;
 
+template <typename Real>
+constexpr auto kInfinityBits = std::bit_cast<BitsOf<Real>>(std::numeric_limits<Real>::infinity());
+// From 2^23 on every float32 is an integer, from 2^52 on every float64.
+template <typename Real>
+constexpr auto kAlwaysWhole = std::bit_cast<BitsOf<Real>>(Real{1} /
+                                                          std::numeric_limits<Real>::epsilon());
+
+template <typename Real>
 struct Bits {
-  std::uint32_t finite = 0, all = 0;  // Largest magnitudes.
-  std::uint32_t fractions = 0;        // Not 0: some elements have a fraction.
+  BitsOf<Real> finite = 0, all = 0;  // Largest magnitudes.
+  BitsOf<Real> fractions = 0;        // Not 0: some elements have a fraction.
 };
 
-Bits bits_of(const float* x, std::int64_t count) {
-  Bits bits;
+template <typename Real>
+Bits<Real> bits_of(const Real* x, std::int64_t count) {
+  using Whole = typename WordsOf<Real>::Whole;
+  Bits<Real> bits;
   for (std::int64_t i = 0; i < count; ++i) {
-    const std::uint32_t magnitude = std::bit_cast<std::uint32_t>(x[i]) & kMagnitude;
+    const auto magnitude = std::bit_cast<BitsOf<Real>>(x[i]) << 1 >> 1;
     bits.all = std::max(bits.all, magnitude);
-    bits.finite = std::max(bits.finite, magnitude < kInfinityBits ? magnitude : 0);
-    const float small = magnitude < kAlwaysWhole ? x[i] : 0.0f;
-    bits.fractions |= static_cast<float>(static_cast<std::int32_t>(small)) != small ? 1u : 0u;
+    bits.finite = std::max(bits.finite, magnitude < kInfinityBits<Real> ? magnitude : 0);
+    const Real small = magnitude < kAlwaysWhole<Real> ? x[i] : 0;
+    bits.fractions |= static_cast<Real>(static_cast<Whole>(small)) != small ? 1u : 0u;
   }
   return bits;
 }
 
-Bits joined(const Bits& x, const Bits& y) {
+template <typename Real>
+Bits<Real> joined(const Bits<Real>& x, const Bits<Real>& y) {
   return {std::max(x.finite, y.finite), std::max(x.all, y.all), x.fractions | y.fractions};
 }
 
-Bits bits_of_row(DataType type, const char* row, std::int64_t count) {
-  if (type == DataType::kF32) return bits_of(reinterpret_cast<const float*>(row), count);
-  Bits bits;
-  std::array<float, 1024> wide;
+/// Real: double for float64, else float.
+template <typename Real>
+Bits<Real> bits_of_row(DataType type, const char* row, std::int64_t count) {
+  if (type == DataType::kF32 || type == DataType::kF64)
+    return bits_of(reinterpret_cast<const Real*>(row), count);
+  Bits<Real> bits;
+  std::array<Real, 1024> wide;
   for (std::int64_t begin = 0; begin < count; begin += std::ssize(wide)) {
     const std::int64_t part = std::min<std::int64_t>(std::ssize(wide), count - begin);
     widen(type, row + begin * bytes_of(type), wide.data(), part);
@@ -63,9 +87,7 @@ Bits bits_of_row(DataType type, const char* row, std::int64_t count) {
   return bits;
 }
 
-bool is_float(DataType type) {
-  return type == DataType::kF32 || type == DataType::kF16 || type == DataType::kBf16;
-}
+bool is_float(DataType type) { return !is_8_bit(type) && type != DataType::kI32; }
 
 Range joined(const Range& x, const Range& y) {
   return {std::max(x.largest, y.largest), x.finite && y.finite, x.whole && y.whole};
@@ -83,7 +105,29 @@ Range range_of_batch(const Problem& p, DataType type, Extent extent, std::int64_
 
 double largest_sum(const Types& types) {
   return sum_type(types) == DataType::kF16 ? 65504.0
-                                           : static_cast<double>(std::numeric_limits<float>::max());
+         : sum_type(types) == DataType::kF64
+             ? std::numeric_limits<double>::max()
+             : static_cast<double>(std::numeric_limits<float>::max());
+}
+
+template <typename Real>
+Range range_in(DataType type, Extent extent, const void* matrix, std::int64_t ld) {
+  Bits<Real> bits;
+  std::mutex mutex;
+  parallel_ranges(extent.rows, kElementsPerThread / extent.columns + 1,
+                  [&](std::int64_t begin, std::int64_t end) {
+                    Bits<Real> here;
+                    for (std::int64_t row = begin; row < end; ++row)
+                      here = joined(here, bits_of_row<Real>(type,
+                                                            static_cast<const char*>(matrix) +
+                                                                row * ld * bytes_of(type),
+                                                            extent.columns));
+                    const std::lock_guard lock(mutex);
+                    bits = joined(bits, here);
+                  });
+  return {.largest = std::bit_cast<Real>(bits.finite),
+          .finite = bits.all < kInfinityBits<Real>,
+          .whole = bits.fractions == 0};
 }
 
 /// Compares modulo 2^32, because 32-bit sums wrap around.
@@ -113,22 +157,8 @@ bool is_guarded(const Guard& guard) {
 
 Range range(DataType type, Extent extent, const void* matrix, std::int64_t ld) {
   if (!is_float(type) || extent.columns == 0) return {};
-  Bits bits;
-  std::mutex mutex;
-  parallel_ranges(
-      extent.rows, kElementsPerThread / extent.columns + 1,
-      [&](std::int64_t begin, std::int64_t end) {
-        Bits here;
-        for (std::int64_t row = begin; row < end; ++row)
-          here = joined(
-              here, bits_of_row(type, static_cast<const char*>(matrix) + row * ld * bytes_of(type),
-                                extent.columns));
-        const std::lock_guard lock(mutex);
-        bits = joined(bits, here);
-      });
-  return {.largest = std::bit_cast<float>(bits.finite),
-          .finite = bits.all < kInfinityBits,
-          .whole = bits.fractions == 0};
+  return type == DataType::kF64 ? range_in<double>(type, extent, matrix, ld)
+                                : range_in<float>(type, extent, matrix, ld);
 }
 
 std::optional<RangeRefusal> range_refusal(const GemmCall& call) {
@@ -146,17 +176,17 @@ std::optional<RangeRefusal> range_refusal(const GemmCall& call) {
     if (!range.finite) return RangeRefusal{false, fmt::format("{} holds infinity or NaN", name)};
   if (!is_float(types.a) || quantized(types)) return std::nullopt;
   const double products = a.largest * b.largest * static_cast<double>(p.k);
-  const double bound = std::abs(static_cast<double>(p.alpha)) * products +
-                       std::abs(static_cast<double>(p.beta)) * c.largest;
+  const double bound = std::abs(p.alpha) * products + std::abs(p.beta) * c.largest;
   if (const double most = largest_sum(types); std::max(bound, products) > most)
     return RangeRefusal{true,
                         fmt::format("sums may reach {:.3g}, past the {:.3g} that their type holds",
                                     std::max(bound, products), most)};
-  if (reads && a.whole && b.whole && products > kLargestExactInteger)
+  const int digits = is_float64(types) ? 53 : 24;  // The float holds all integers up to 2^digits.
+  if (reads && a.whole && b.whole && products > std::ldexp(1.0, digits))
     return RangeRefusal{
-        true, fmt::format("A and B hold integers whose sums may reach {:.3g}, past the 2^24 up to "
-                          "which float32 holds all",
-                          products)};
+        true, fmt::format("A and B hold integers whose sums may reach {:.3g}, past the 2^{} up to "
+                          "which {} holds all",
+                          products, digits, is_float64(types) ? "float64" : "float32")};
   return std::nullopt;
 }
 
@@ -178,7 +208,9 @@ std::optional<Mismatch> SpotCheck::mismatch(const GemmCall& call, const void* re
   const auto any_of = [&](std::int64_t count) {
     return static_cast<std::int64_t>(random.below(static_cast<std::uint64_t>(count)));
   };
-  const double tolerance = precision_ == Precision::kHigh ? kHighTolerance : kStandardTolerance;
+  const bool float64 = is_float64(p.types);
+  const double standard = float64 ? 0 : kStandardTolerance;
+  const double tolerance = precision_ == Precision::kHigh && !float64 ? kHighTolerance : standard;
   for (int spot = 0; spot < kSpots; ++spot) {
     const std::int64_t i = any_of(p.batch), row = any_of(p.m), column = any_of(p.n);
     const double c0 = p.beta != 0.0f ? element(p.types.c, call.c_of(i), row * p.ldc + column) : 0.0;
@@ -194,17 +226,15 @@ std::optional<Mismatch> SpotCheck::mismatch(const GemmCall& call, const void* re
     // Additional error of a correct result: from sums in fewer bits (not for kHigh), or from the
     // rounding to C's type.
     const bool float32 = sum_type(p.types) == DataType::kF32 && p.types.c == DataType::kF32;
-    const double besides = precision_ == Precision::kHigh ? rounding_bound(p, expected)
-                           : float32                      ? 0
-                                                          : bound;
+    const double besides = precision_ == Precision::kHigh && !float64 ? rounding_bound(p, expected)
+                           : float32                                  ? 0
+                                                                      : bound;
     const double allowed = tolerance * expected.magnitude + besides;
     if (error <= allowed) continue;
     // Sums beyond the range of their type are infinite in every kernel, and operands that are not
     // finite say nothing about it.
-    const double scale = p.alpha == 0.0f ? 1 : std::min(1.0, std::abs(double{p.alpha}));
-    const double largest_sum =
-        sum_type(p.types) == DataType::kF16 ? 65504 : double{std::numeric_limits<float>::max()};
-    const bool may_overflow = !(expected.magnitude / scale < largest_sum);
+    const double scale = p.alpha == 0 ? 1 : std::min(1.0, std::abs(p.alpha));
+    const bool may_overflow = !(expected.magnitude / scale < largest_sum(p.types));
     return Mismatch{
         .what = fmt::format("element ({}, {}){} of {} is {:.9g}, but {:.9g} is right: the "
                             "difference is {:.2g} of the "
@@ -212,8 +242,7 @@ std::optional<Mismatch> SpotCheck::mismatch(const GemmCall& call, const void* re
                             row, column, p.batch > 1 ? fmt::format(" of product {}", i) : "",
                             to_string(p), computed, expected.value, error / expected.magnitude,
                             allowed / expected.magnitude),
-        .wrong =
-            !may_overflow && !(error <= std::max(bound, kStandardTolerance * expected.magnitude))};
+        .wrong = !may_overflow && !(error <= std::max(bound, standard * expected.magnitude))};
   }
   return std::nullopt;
 }

@@ -19,6 +19,42 @@ struct Sum {
   double inputs = 0;  // of |a| + |b|
 };
 
+/// A sum of products in about twice the precision of float64 (Ogita, Rump and Oishi, "Accurate sum
+/// and dot product", 2005, algorithm 5.3).
+class CompensatedSum {
+ public:
+  void add(double a, double b) {
+    const double product = a * b, sum = value_ + product, added = sum - value_;
+    lost_ += std::fma(a, b, -product) + ((value_ - (sum - added)) + (product - added));
+    value_ = sum;
+  }
+  /// Where the sum is infinite or NaN, so is what was lost.
+  double value() const { return std::isfinite(value_) ? value_ + lost_ : value_; }
+
+ private:
+  double value_ = 0, lost_ = 0;
+};
+
+/// Adds the terms a(l) * b(l), of which b(l) is a Sum of one value, in k steps.
+template <typename A, typename B>
+Sum sum_of(const Problem& p, A a, B b) {
+  Sum sum;
+  CompensatedSum exact;
+  const bool float64 = is_float64(p.types);
+  for (std::int64_t l = 0; l < p.k; ++l) {
+    const double x = a(l);
+    const Sum y = b(l);
+    if (float64)
+      exact.add(x, y.value);
+    else
+      sum.value += x * y.value;
+    sum.magnitude += std::abs(x) * y.magnitude;
+    sum.inputs += std::abs(x) + y.magnitude;
+  }
+  if (float64) sum.value = exact.value();
+  return sum;
+}
+
 /// Elements of one column of op(B), and the magnitudes of the terms that they are computed from.
 class Column {
  public:
@@ -52,47 +88,40 @@ class Column {
 };
 
 Sum scaled(const Problem& p, Sum sum) {
-  sum.value *= static_cast<double>(p.alpha);
-  sum.magnitude *= std::abs(static_cast<double>(p.alpha));
-  sum.inputs *= std::abs(static_cast<double>(p.alpha));
+  sum.value *= p.alpha;
+  sum.magnitude *= std::abs(p.alpha);
+  sum.inputs *= std::abs(p.alpha);
   return sum;
 }
 
 Sum product_sum(const Problem& p, const ReferenceOperands& operands, std::int64_t row,
                 std::int64_t column) {
-  Sum sum;
-  if (p.alpha == 0.0f) return sum;
+  if (p.alpha == 0) return {};
   const std::int64_t step_a = p.trans_a == Transpose::kYes ? p.lda : 1;
   const std::int64_t x = p.trans_a == Transpose::kYes ? row : row * p.lda;
   const Column b(p, operands, column);
-  for (std::int64_t l = 0; l < p.k; ++l) {
-    const double a = element(p.types.a, operands.a, x + l * step_a);
-    const Sum y = b.at(l);
-    sum.value += a * y.value;
-    sum.magnitude += std::abs(a) * y.magnitude;
-    sum.inputs += std::abs(a) + y.magnitude;
-  }
-  return scaled(p, sum);
+  return scaled(
+      p, sum_of(
+             p, [&](std::int64_t l) { return element(p.types.a, operands.a, x + l * step_a); },
+             [&](std::int64_t l) { return b.at(l); }));
 }
 
 Sum product_sum(const Problem& p, const WideOperands& operands, std::int64_t row,
                 std::int64_t column) {
-  Sum sum;
-  if (p.alpha == 0.0f) return sum;
+  if (p.alpha == 0) return {};
   const double* const a = operands.a.data() + row * p.k;
   const double* const b = operands.b.data() + column * p.k;
   const double* const size_b = operands.size_b.data() + column * p.k;
-  for (std::int64_t l = 0; l < p.k; ++l) {
-    sum.value += a[l] * b[l];
-    sum.magnitude += std::abs(a[l]) * size_b[l];
-    sum.inputs += std::abs(a[l]) + size_b[l];
-  }
-  return scaled(p, sum);
+  return scaled(p, sum_of(
+                       p, [&](std::int64_t l) { return a[l]; },
+                       [&](std::int64_t l) {
+                         return Sum{b[l], size_b[l]};
+                       }));
 }
 
 ReferenceElement with_epilogue(const Problem& p, const Sum& sum, double c0,
                                const EpilogueValues& values) {
-  const double old = p.beta != 0.0f ? static_cast<double>(p.beta) * c0 : 0.0;
+  const double old = p.beta != 0 ? p.beta * c0 : 0;
   const Epilogue& e = p.epilogue;
   const double scale =
       (e.row_scale ? values.row_scale : 1) * (e.column_scale ? values.column_scale : 1);
@@ -161,12 +190,15 @@ double error_bound(const Problem& p, const ReferenceElement& expected) {
   if (p.types.c == DataType::kI32) return 0;
   constexpr double kEpilogueRoundings = 24, kOuterRoundings = 3;  // alpha, beta, the last addition.
   constexpr double kQuantizedRoundings = 4;  // Zero point, scale, a block's sum.
+  constexpr double kReferenceRoundings = 4;  // The sum, and as in kOuterRoundings.
   const DataType sums = sum_type(p.types);
+  const bool float64 = sums == DataType::kF64;
   const double steps = static_cast<double>(p.k) + (quantized(p.types) ? kQuantizedRoundings : 0);
-  const double outer = kOuterRoundings + (any(p.epilogue) ? kEpilogueRoundings : 0);
-  const double n = outer + (sums == DataType::kF32 ? steps : 1);
-  double bound = gamma(n, 0x1p-24) * expected.magnitude +
-                 (n + expected.inputs) * static_cast<double>(std::numeric_limits<float>::min());
+  const double outer = kOuterRoundings + (any(p.epilogue) ? kEpilogueRoundings : 0) +
+                       (float64 ? kReferenceRoundings : 0);
+  const double n = outer + (sums == DataType::kF32 || float64 ? steps : 1);
+  const double unit = float64 ? 0x1p-53 : 0x1p-24, least = float64 ? 0x1p-1022 : 0x1p-126;
+  double bound = gamma(n, unit) * expected.magnitude + (n + expected.inputs) * least;
   if (sums == DataType::kF16)
     bound += gamma(steps + 1, 0x1p-11) * expected.magnitude + (steps + 1) * 0x1p-14;
   // A quantised B may be rounded to half precision, the type of A, before it is multiplied (|A| up

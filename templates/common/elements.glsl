@@ -1,5 +1,5 @@
 //: ELEMENT is the type of operand elements in registers and of sums, ELEMENT_2 and ELEMENT_4 are
-//: its vectors: float32; float16, where the caller allows half-precision sums; int32, exact; or
+//: its vectors: float32; float64 for float64 operands; float16, where the caller allows half-precision sums; int32, exact; or
 //: uint32 for unsigned operands of matrix units, whose bits are those of int32, since sums stay
 //: below 2^31.
 #if SUM_TYPE == F16

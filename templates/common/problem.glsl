@@ -5,7 +5,11 @@
 // Byte for byte GemmPushConstants of generator/emit.h.
 layout(push_constant) uniform Problem {
   uint m, n, depth, lda, ldb, ldc;  // depth: the problem's k
+#if TYPE_C == F64
+  double alpha, beta;
+#else
   float alpha, beta;
+#endif
   uint base_a, base_b, base_c;        // offsets of the batch's first matrices
   uint stride_a, stride_b, stride_c;  // from a matrix to the next; of C, from a z of the grid
   uint step_a, step_b;                // from a step of k to the next
@@ -47,7 +51,11 @@ void begin_gemm(uint z) {
 // Byte for byte GroupedPushConstants of generator/emit.h.
 layout(push_constant) uniform Problem {
   uint all_rows, n, depth, lda, ldb, ldc;  // depth: the problem's k
+#if TYPE_C == F64
+  double alpha, beta;
+#else
   float alpha, beta;
+#endif
   uint base_a, base_b, base_c;  // offsets of the first row of A and C, and of the first expert's B
   uint line_a, expert_b;        // distance from a row of A to the next, from an expert's B to the next
   uint unused_1, unused_2;

@@ -53,7 +53,11 @@ RESULT_C finish(RESULT_C sum, RESULT_C old, uint row, uint column) { return sum 
 #endif
 #else
 // C := alpha * AB + beta * C.
+#if TYPE_C == F64
+double finish(double sum, double old, uint row, uint column) { return alpha * sum + old; }
+#else
 float finish(float sum, float old, uint row, uint column) { return alpha * sum + old; }
+#endif
 #if VECTOR_WIDTH_C > 1
 RESULT_C finish(RESULT_C sum, RESULT_C old, uint row, uint column) { return alpha * sum + old; }
 #endif

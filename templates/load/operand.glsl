@@ -3,7 +3,7 @@
 //: vectors. Nothing here knows how a kernel divides its work. Depends on READ_$A (the type in
 //: memory), LOAD_PATH_$A and VECTOR_WIDTH_$A.
 
-#if LOAD_PATH_$A == BUFFER && (READ_$A == F32 || READ_$A == I32)
+#if LOAD_PATH_$A == BUFFER && (READ_$A == F32 || READ_$A == I32 || READ_$A == F64)
 // A storage buffer of vectors.
 layout(binding = $0, std430) readonly buffer Operand$A { STORED_$A $a[]; };
 VECTOR_$A fetch_$a(uint vector_index) { return VECTOR_$A($a[vector_index]); }
@@ -51,6 +51,18 @@ VECTOR_$A fetch_$a(uint vector_index) {
 layout(binding = $0) uniform usamplerBuffer $a;
 VECTOR_$A fetch_$a(uint vector_index) {
   return VECTOR_$A(uintBitsToFloat(texelFetch($a, int(vector_index)) << 16));
+}
+
+#elif LOAD_PATH_$A == TEXEL && READ_$A == F64
+// A uniform texel buffer of RGBA32_UINT: a texel has the bits of two float64, and a vector is two
+// texels.
+layout(binding = $0) uniform usamplerBuffer $a;
+dvec2 two_of_$a(uint texel) {
+  const uvec4 words = texelFetch($a, int(texel));
+  return dvec2(packDouble2x32(words.xy), packDouble2x32(words.zw));
+}
+VECTOR_$A fetch_$a(uint vector_index) {
+  return VECTOR_$A(two_of_$a(2 * vector_index), two_of_$a(2 * vector_index + 1));
 }
 
 #elif LOAD_PATH_$A == TEXEL

@@ -1,5 +1,5 @@
 //: Pack kernels read four neighbouring elements of the stored operand at a time: read_four() takes
-//: those from element `address` on as float32, with zeros from the count-th on. Depends on B_FORMAT
+//: those from element `address` on as float32 (float64 as float64), with zeros from the count-th on. Depends on B_FORMAT
 //: (PLAIN for A, too), LOAD_PATH_B and TYPE.
 
 #if B_FORMAT == PLAIN && LOAD_PATH_B == BUFFER
@@ -7,6 +7,9 @@
 #if TYPE == F32
 layout(binding = 0, std430) readonly buffer Stored { float stored[]; };
 float stored_element(uint address) { return stored[address]; }
+#elif TYPE == F64
+layout(binding = 0, std430) readonly buffer Stored { double stored[]; };
+double stored_element(uint address) { return stored[address]; }
 #elif TYPE == F16 || TYPE == BF16
 layout(binding = 0, std430) readonly buffer Stored { uint stored_words[]; };
 float stored_element(uint address) { return widen(stored_words[address / 2])[address % 2]; }
@@ -17,8 +20,8 @@ float stored_element(uint address) {
 }
 #endif
 
-vec4 read_four(uint address, uint count) {
-  vec4 x = vec4(0);
+ELEMENT_4 read_four(uint address, uint count) {
+  ELEMENT_4 x = ELEMENT_4(0);
   [[unroll]] for (uint i = 0; i < 4; ++i)
     if (i < count) x[i] = stored_element(address + i);
   return x;

@@ -73,7 +73,7 @@ class CublasBaselineTest : public ::testing::Test {
 
 TEST_F(CublasBaselineTest, EveryTypeTransposeAndBatchMatchesOurResult) {
   for (const char* types :
-       {"f32", "f16", "f16_f16", "f16_f16_sum_f16", "bf16", "bf16_bf16", "i8_i32"})
+       {"f32", "f64", "f16", "f16_f16", "f16_f16_sum_f16", "bf16", "bf16_bf16", "i8_i32"})
     for (Transpose trans_a : {Transpose::kNo, Transpose::kYes})
       for (Transpose trans_b : {Transpose::kNo, Transpose::kYes})
         for (std::int64_t batch : {1, 3})

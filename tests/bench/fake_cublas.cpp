@@ -13,7 +13,7 @@ using rooftile::DataType;
 using Address = unsigned long long;
 
 constexpr int kSuccess = 0, kNotInitialized = 1, kInvalidValue = 7, kNotSupported = 15;
-constexpr int kSumF16 = 64, kSumF32 = 68, kSumI32 = 72;
+constexpr int kSumF16 = 64, kSumF32 = 68, kSumF64 = 70, kSumI32 = 72;
 double spoilt_by = 0;  // added to the last element
 
 struct Handle {
@@ -31,6 +31,9 @@ bool known_type(int type, DataType& known) {
   switch (type) {
     case 0:
       known = DataType::kF32;
+      return true;
+    case 1:
+      known = DataType::kF64;
       return true;
     case 2:
       known = DataType::kF16;
@@ -53,6 +56,7 @@ bool goes_together(int compute, int type, int type_c) {
   const bool f16 = type == 2, bf16 = type == 14, f32 = type == 0;
   if (compute == kSumF16) return f16 && type_c == 2;
   if (compute == kSumF32) return (f16 || bf16 || f32) && (type_c == 0 || type_c == type);
+  if (compute == kSumF64) return type == 1 && type_c == 1;
   return compute == kSumI32 && type == 3 && type_c == 10;
 }
 
@@ -60,6 +64,7 @@ double scalar(int compute, const void* value) {
   if (compute == kSumF16)
     return static_cast<double>(rooftile::from_f16(*static_cast<const std::uint16_t*>(value)));
   if (compute == kSumI32) return *static_cast<const std::int32_t*>(value);
+  if (compute == kSumF64) return *static_cast<const double*>(value);
   return static_cast<double>(*static_cast<const float*>(value));
 }
 
@@ -68,8 +73,7 @@ void store(DataType type, void* c, std::int64_t index, double value) {
     static_cast<std::int32_t*>(c)[index] = static_cast<std::int32_t>(value);
     return;
   }
-  const auto rounded = static_cast<float>(value);
-  rooftile::narrow(type, &rounded, static_cast<char*>(c) + index * rooftile::bytes_of(type), 1);
+  rooftile::narrow(type, &value, static_cast<char*>(c) + index * rooftile::bytes_of(type), 1);
 }
 
 int multiply(const Handle* handle, int trans_a, int trans_b, int m, int n, int k, const void* alpha,

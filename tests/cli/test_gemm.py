@@ -54,13 +54,22 @@ def test_all_devices_may_compute(rooftile):
     expect_product(rooftile, a @ b, np.abs(a) @ np.abs(b))
 
 
-def test_host64_keeps_float64_files(rooftile):
+@pytest.mark.parametrize("tier", ["auto", "device", "host1", "host64"])
+def test_float64_files_give_float64(rooftile, tier):
     a, b, c = matrices(rooftile, dtype=np.float64)
-    rooftile.run("gemm", "a.npy", "b.npy", "-o", "c.npy", "--c", "c0.npy", "--beta", "1", "--tier", "host64")
+    rooftile.run("gemm", "a.npy", "b.npy", "-o", "c.npy", "--c", "c0.npy", "--alpha", "0.1", "--beta", "0.3", "--tier", tier, "--verify")
     result = np.load(rooftile.folder / "c.npy")
     assert result.dtype == np.float64
-    np.testing.assert_allclose(result, a @ b + c, rtol=0, atol=1e-12)
-    rooftile.refuses("gemm", "a.npy", "b.npy", "-o", "c.npy", "--tier", "host64", "--verify", says="--verify", code=2)
+    np.testing.assert_allclose(result, 0.1 * (a @ b) + 0.3 * c, rtol=0, atol=1e-13)
+
+
+def test_one_float64_file_gives_float64(rooftile):
+    a, b, _ = matrices(rooftile, dtype=np.float64)
+    np.save(rooftile.folder / "b.npy", b.astype(np.float32))
+    rooftile.run("gemm", "a.npy", "b.npy", "-o", "c.npy", "--verify")
+    result = np.load(rooftile.folder / "c.npy")
+    assert result.dtype == np.float64
+    np.testing.assert_allclose(result, a @ b.astype(np.float32).astype(np.float64), rtol=0, atol=1e-13)
 
 
 def test_nan_and_infinity_propagate(rooftile):

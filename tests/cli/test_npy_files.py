@@ -25,7 +25,7 @@ def test_types_byte_and_index_orders(rooftile, files, stored, order):
     a, b = files
     np.save(rooftile.folder / "a.npy", np.array(a, dtype=stored, order=order))
     c = product(rooftile)
-    assert c.dtype == np.dtype("<f4") and c.flags.c_contiguous
+    assert c.dtype == np.dtype("<" + stored[1:]) and c.flags.c_contiguous
     np.testing.assert_array_equal(c, a @ b)
 
 
@@ -119,12 +119,6 @@ def endless_shape(path):
     with_header(path, "{'descr': '<f4', 'fortran_order': False, 'shape': (4611686018427387904, 4611686018427387904), }")
 
 
-def beyond_float32(path):
-    a = np.ones((3, 4))
-    a[2, 1] = 1e300
-    np.save(path, a)
-
-
 def other_inner_size(path):
     np.save(path, np.ones((3, 7), np.float32))
 
@@ -151,7 +145,7 @@ BAD_FILES = {
     cut_in_the_header: "cut short", cut_in_the_data: "cut short.*48 bytes", bytes_after_the_data: "1 bytes after",
     integers: "int32: floats, int8 and uint8.*astype", long_integers: "'<i8'.*astype", records: "structured", objects: "'.O'", vector: r"\(4,\)", three_dimensions: r"\(3, 4, 1\)",
     future_version: "version 9.0", negative_shape: "whole numbers", code_in_the_header: "whole numbers",
-    endless_shape: "2.63 bytes", beyond_float32: r"\[2, 1\].*1e\+300.*host64", other_inner_size: "3 x 7.*4 x 5",
+    endless_shape: "2.63 bytes", other_inner_size: "3 x 7.*4 x 5",
 }
 
 

@@ -138,7 +138,8 @@ def test_written_files_are_accepted(rooftile, dtype, largest, bits, block, zero_
     (["--bits", "0"], "bits"),
     (["--block", "48"], "'48' is unknown; known: 16"),
     (["--type", "bf16"], "A in f32 or f16"),
-    (["--type", "f64"], "f64.*known"),
+    (["--type", "f64"], "A in f32 or f16"),
+    (["--type", "f8"], "f8.*known"),
     (["--zero-points", "some"], "some"),
 ])
 def test_wrong_options(rooftile, arguments, says):
@@ -228,5 +229,8 @@ def test_a_weight_beyond_float32_is_refused_with_what_this_command_has(rooftile)
     np.save(rooftile.folder / "w.npy", np.full((32, 2), 1e300))
     said = rooftile.refuses("quantize", "w.npy", "-o", "q", says=r"w\.npy\[0, 0\] is 1e\+300, beyond float32: scale the array$").stderr
     assert "--tier" not in said
-    np.save(rooftile.folder / "b.npy", np.eye(2))
-    rooftile.refuses("gemm", "w.npy", "b.npy", "-o", "c.npy", says="beyond float32: scale the array, or compute in float64 with --tier host64")
+    weights(rooftile)
+    rooftile.run("quantize", "w.npy", "-o", "q")
+    rows = np.load(rooftile.folder / "w.npy").shape[0]
+    np.save(rooftile.folder / "x.npy", np.full((2, rows), 1e300))
+    rooftile.refuses("gemm", "x.npy", "q.values.npy", "--scales", "q.scales.npy", "-o", "c.npy", says=r"x\.npy\[0, 0\].*beyond float32: scale the array")

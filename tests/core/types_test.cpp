@@ -52,9 +52,22 @@ TEST(Types, TextIsWhatTheDocumentationSays) {
 }
 
 TEST(Types, OtherTextsAreRefusedWithHowToWriteThem) {
-  for (const char* text : {"", "f64", "f32_", "f32_f64", "f16xq4", "f16xq4b32q", "f16 ", "xq4b32",
+  for (const char* text : {"", "f8", "f32_", "f32_f8", "f16xq4", "f16xq4b32q", "f16 ", "xq4b32",
                            "f32_f16_sum_f32", "f16xqb32", "f32__f16"})
     EXPECT_THAT(message_of([&] { parse_types(text); }), HasSubstr("written as")) << text;
+}
+
+TEST(Types, Float64GoesWithItselfAlone) {
+  const Types float64 = {.a = DataType::kF64, .c = DataType::kF64};
+  EXPECT_EQ(parse_types("f64"), float64);
+  EXPECT_EQ(parse_types("f64_f64"), float64);
+  EXPECT_EQ(to_string(float64), "f64");
+  for (const char* text : {"f32_f64", "f64_f32", "f64_f16", "i8_f64"})
+    EXPECT_THAT(message_of([&] { parse_types(text); }), HasSubstr("f64 operands have an f64 C"))
+        << text;
+  EXPECT_THAT(message_of([&] { parse_types("f64xq4b32"); }), HasSubstr("needs A in f32 or f16"));
+  EXPECT_THAT(message_of([&] { parse_types("f64xq4_k"); }), HasSubstr("f32, f16 or bf16"));
+  EXPECT_THAT(message_of([&] { parse_types("f64_sum_f16"); }), HasSubstr("need A in f16"));
 }
 
 TEST(Types, UnsupportedCombinationsAreRefused) {

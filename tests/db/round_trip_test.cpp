@@ -131,10 +131,10 @@ void set_any(std::vector<WorkgroupMatrix>& shapes) {
 DeviceLimits any_limits() {
   DeviceLimits limits;
   auto& [a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, v, w, x, y, z, aa, ab, ac,
-         ad, ae, af, ag] = limits;
+         ad, ae, af, ag, ah] = limits;
   const auto set_all = [](auto&... all) { (set_any(all), ...); };
   set_all(a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, v, w, x, y, z, aa, ab, ac,
-          ad, ae, af, ag);
+          ad, ae, af, ag, ah);
   return limits;
 }
 

@@ -17,7 +17,7 @@ PhysicalDetails everything() {
   limits.max_subgroup_size = 64;
   limits.max_workgroup_subgroups = 16;
   limits.subgroup_size_control = limits.float16_arithmetic = limits.int8_arithmetic = true;
-  limits.float32_atomic_add = limits.integer_dot_product = true;
+  limits.float32_atomic_add = limits.integer_dot_product = limits.float64_arithmetic = true;
   const MatrixShape half = {.m = 16, .n = 16, .k = 16},
                     brain = {.m = 16, .n = 16, .k = 16, .operand = DataType::kBf16};
   limits.matrix_shapes = limits.matrix_granularities = {half, brain};
@@ -26,22 +26,22 @@ PhysicalDetails everything() {
 }
 
 struct Left {
-  bool size_control, full_subgroups, float16, int8, atomics, dot;
+  bool size_control, full_subgroups, float16, int8, atomics, dot, float64;
   std::size_t shapes, granularities, workgroup;
 
   bool operator==(const Left&) const = default;
   friend std::ostream& operator<<(std::ostream& out, const Left& x) {
     return out << x.size_control << x.full_subgroups << x.float16 << x.int8 << x.atomics << x.dot
-               << ' ' << x.shapes << x.granularities << x.workgroup;
+               << x.float64 << ' ' << x.shapes << x.granularities << x.workgroup;
   }
 };
 Left left(const PhysicalDetails& details) {
   const DeviceLimits& limits = details.offer.profile.limits;
-  return {limits.subgroup_size_control,    details.full_subgroups,
-          limits.float16_arithmetic,       limits.int8_arithmetic,
-          limits.float32_atomic_add,       limits.integer_dot_product,
-          limits.matrix_shapes.size(),     limits.matrix_granularities.size(),
-          limits.workgroup_matrices.size()};
+  return {limits.subgroup_size_control,       details.full_subgroups,
+          limits.float16_arithmetic,          limits.int8_arithmetic,
+          limits.float32_atomic_add,          limits.integer_dot_product,
+          limits.float64_arithmetic,          limits.matrix_shapes.size(),
+          limits.matrix_granularities.size(), limits.workgroup_matrices.size()};
 }
 Left left_by(const void* chain) {
   PhysicalDetails details = everything();
@@ -69,6 +69,18 @@ TEST(Features, EachMissingStructureDisablesItsFeatures) {
   EXPECT_EQ(left_by(&atomics), (Left{.atomics = true}));
   vk::PhysicalDeviceShaderIntegerDotProductFeatures dot(VK_TRUE);
   EXPECT_EQ(left_by(&dot), (Left{.dot = true}));
+}
+
+TEST(Features, Float64CountsInBothPlacesOfCoreFeatures) {
+  vk::PhysicalDeviceFeatures core;
+  core.shaderFloat64 = VK_TRUE;
+  const vk::PhysicalDeviceFeatures2 in_chain(core);
+  EXPECT_EQ(left_by(&in_chain), (Left{.float64 = true}));
+  PhysicalDetails details = everything();
+  vk::DeviceCreateInfo info;
+  info.pEnabledFeatures = &core;
+  leave_enabled(details, info);
+  EXPECT_EQ(left(details), (Left{.float64 = true}));
 }
 
 TEST(Features, StructuresOfVulkanVersionsCount) {

@@ -129,11 +129,10 @@ std::int64_t random_size(Random& random) {
   return random.below(2) == 0 ? std::max<std::int64_t>(size, 1) : (size + 15) / 16 * 16 + 16;
 }
 
-template <typename Block>
-void append(std::vector<std::uint32_t>& words, const Block& block) {
+void append(std::vector<std::uint32_t>& words, std::span<const std::byte> block) {
   const std::size_t before = words.size();
-  words.resize(before + sizeof block / sizeof(std::uint32_t));
-  std::memcpy(words.data() + before, &block, sizeof block);
+  words.resize(before + block.size() / sizeof(std::uint32_t));
+  std::memcpy(words.data() + before, block.data(), block.size());
 }
 
 /// The steps of a plan as a header visits them.
@@ -150,22 +149,23 @@ std::vector<EmbeddedStep> steps_of(const GemmPlan& plan, const Signature& s, con
   if (plan.clear_parts) add(0, {}, {});
   for (const PackStep& step : plan.packs) {
     std::vector<std::uint32_t> push;
-    append(push, step.push_constants);
+    append(push, shader_block(step.push_constants, s.types));
     add(step.operand == Operand::kA ? 1 : 2, step.groups, push);
   }
   if (!steps.empty()) barrier();
   for (const GemmStep& step : plan.gemms) {
     std::vector<std::uint32_t> push;
-    append(push, step.push_constants);
-    if (any(s.epilogue) && v.split_k == 1) append(push, step.epilogue);
+    append(push, shader_block(step.push_constants, s.types));
+    if (any(s.epilogue) && v.split_k == 1)
+      append(push, std::as_bytes(std::span(&step.epilogue, 1)));
     if (step.adds) barrier();
     add(3, step.groups, push);
   }
   if (!plan.reduces.empty()) barrier();
   for (const ReduceStep& step : plan.reduces) {
     std::vector<std::uint32_t> push;
-    append(push, step.push_constants);
-    if (any(s.epilogue)) append(push, step.epilogue);
+    append(push, shader_block(step.push_constants, s.types));
+    if (any(s.epilogue)) append(push, std::as_bytes(std::span(&step.epilogue, 1)));
     add(4, step.groups, push);
   }
   return steps;
@@ -380,8 +380,8 @@ TEST_F(Header, PlansTheDispatchesOfTheGenerator) {
       expect_same(plan, parse_signature(kernel(k).candidate.signature), v, steps, name);
       std::int64_t words[3] = {};
       library_->sizes(k, &limits, &call.problem, &call.operands, words);
-      ASSERT_THAT(words, ElementsAreArray(
-                             {plan.packed_a_elements, plan.packed_b_elements, plan.part_elements}))
+      ASSERT_THAT(words,
+                  ElementsAreArray({plan.packed_a_words, plan.packed_b_words, plan.part_words}))
           << name;
     }
   }

@@ -34,8 +34,8 @@ inline rooftile_embed_problem embedded_problem(std::size_t of_class, const Probl
           .stride_a = p.stride_a,
           .stride_b = p.stride_b,
           .stride_c = p.stride_c,
-          .alpha = p.alpha,
-          .beta = p.beta,
+          .alpha = static_cast<float>(p.alpha),
+          .beta = static_cast<float>(p.beta),
           .clamp_low = p.epilogue.low,
           .clamp_high = p.epilogue.high};
 }

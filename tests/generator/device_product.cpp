@@ -130,16 +130,16 @@ void run(const ProductKernel& kernel, const Product& product, Operands& x) {
   const GemmPlan plan =
       plan_gemm(kernel.variant(), limits, product.p, product.at, product.max_flops);
   const BoundElements bound = bound_elements(kernel.variant(), product.p, product.at);
-  const Buffer packed_a_panels = make_buffer(plan.packed_a_elements, std::nanf(""));
-  const Buffer packed_b_panels = make_buffer(plan.packed_b_elements, std::nanf(""));
-  const Buffer parts = make_buffer(plan.part_elements, std::nanf(""));
+  const Buffer packed_a_panels = make_buffer(plan.packed_a_words, std::nanf(""));
+  const Buffer packed_b_panels = make_buffer(plan.packed_b_words, std::nanf(""));
+  const Buffer parts = make_buffer(plan.part_words, std::nanf(""));
   // Operands that are not read may have any buffer (generator/plan.h), here the first texel.
   constexpr std::int64_t kTexel = 4;
   const bool reads = product.p.k > 0;
   const BufferRange stored_a_range = range(x.a, reads ? bound.a : kTexel),
                     stored_b_range = range(x.b, reads ? bound.b : kTexel);
-  const BufferRange packed_a_range = range(packed_a_panels, plan.packed_a_elements);
-  const BufferRange packed_b_range = range(packed_b_panels, plan.packed_b_elements);
+  const BufferRange packed_a_range = range(packed_a_panels, plan.packed_a_words);
+  const BufferRange packed_b_range = range(packed_b_panels, plan.packed_b_words);
 
   std::vector<Step> steps;
   for (const PackStep& step : plan.packs) {
@@ -153,21 +153,20 @@ void run(const ProductKernel& kernel, const Product& product, Operands& x) {
   steps.push_back(BarrierStep{});
   for (const GemmStep& step : plan.gemms) {
     if (step.adds) steps.push_back(BarrierStep{});
-    steps.push_back(
-        DispatchStep{.pipeline = &kernel.gemm(),
-                     .bindings = {plan.packed_a_elements > 0 ? packed_a_range : stored_a_range,
-                                  plan.packed_b_elements > 0 ? packed_b_range : stored_b_range,
-                                  plan.part_elements > 0 ? range(parts, plan.part_elements)
-                                                         : range(x.c, bound.c)},
-                     .push_constants = bytes_of(step.push_constants),
-                     .groups = step.groups});
+    steps.push_back(DispatchStep{
+        .pipeline = &kernel.gemm(),
+        .bindings = {plan.packed_a_words > 0 ? packed_a_range : stored_a_range,
+                     plan.packed_b_words > 0 ? packed_b_range : stored_b_range,
+                     plan.part_words > 0 ? range(parts, plan.part_words) : range(x.c, bound.c)},
+        .push_constants = shader_block(step.push_constants, product.p.types),
+        .groups = step.groups});
   }
   steps.push_back(BarrierStep{});
   for (const ReduceStep& step : plan.reduces)
     steps.push_back(
         DispatchStep{.pipeline = &kernel.reduce(),
-                     .bindings = {range(parts, plan.part_elements), range(x.c, bound.c)},
-                     .push_constants = bytes_of(step.push_constants),
+                     .bindings = {range(parts, plan.part_words), range(x.c, bound.c)},
+                     .push_constants = shader_block(step.push_constants, product.p.types),
                      .groups = step.groups});
   CommandList list = test_device().record(steps);
   test_device().run(list, kPatience_ns);

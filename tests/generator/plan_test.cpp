@@ -88,11 +88,11 @@ RC_GTEST_PROP(Plan, StoresEveryElementOfCOnceAndNoOthers, ()) {
 
   const GemmPlan plan = plan_gemm(v, limits, p, at, max_flops);
   const std::map<std::int64_t, int> counts = stores(v, plan);
-  if (plan.part_elements > 0) {
-    const std::int64_t ld = (p.n + 3) / 4 * 4, parts = plan.part_elements / (p.batch * p.m * ld);
+  if (plan.part_words > 0) {
+    const std::int64_t ld = (p.n + 3) / 4 * 4, parts = plan.part_words / (p.batch * p.m * ld);
     RC_ASSERT(static_cast<std::int64_t>(counts.size()) == parts * p.batch * p.m * p.n);
     for (const auto& [address, count] : counts)
-      RC_ASSERT(count == 1 && address < plan.part_elements && address % ld < p.n);
+      RC_ASSERT(count == 1 && address < plan.part_words && address % ld < p.n);
     return;
   }
   RC_ASSERT(static_cast<std::int64_t>(counts.size()) == p.batch * p.m * p.n);
@@ -140,7 +140,7 @@ RC_GTEST_PROP(Plan, EveryStepReadsTheRowsAndColumnsThatItWrites, ()) {
   const std::int64_t padded_k = (p.k + v.unroll_k - 1) / v.unroll_k * v.unroll_k;
   for (const GemmStep& step : plan.gemms) {
     const auto& c = step.push_constants;
-    const bool split = plan.part_elements > 0;
+    const bool split = plan.part_words > 0;
     const std::int64_t ldc = split ? (p.n + 3) / 4 * 4 : p.ldc;
     const std::int64_t origin = c.base_c - (split ? 0 : at.offset_c);
     const std::int64_t parts = split ? (p.k + c.split_depth - 1) / c.split_depth : 1;
@@ -174,8 +174,8 @@ RC_GTEST_PROP(Plan, EveryStepReadsTheRowsAndColumnsThatItWrites, ()) {
 TEST(Plan, SizesTheWorkspaceInWholePanels) {
   const Problem p = packed_problem(17, 65, 9);
   const GemmPlan plan = plan_gemm(broadcast_point(), lavapipe_limits(), p, own_buffers(p));
-  EXPECT_EQ(plan.packed_a_elements, 32 * 16);   // blocks of 16 rows, groups of 8 steps
-  EXPECT_EQ(plan.packed_b_elements, 128 * 16);  // blocks of 64 columns
+  EXPECT_EQ(plan.packed_a_words, 32 * 16);   // blocks of 16 rows, groups of 8 steps
+  EXPECT_EQ(plan.packed_b_words, 128 * 16);  // blocks of 64 columns
   ASSERT_EQ(plan.packs.size(), 2u);
   EXPECT_EQ(plan.packs[0].operand, Operand::kA);
   EXPECT_EQ(plan.packs[0].push_constants.rows, 17u);
@@ -225,7 +225,7 @@ TEST(Plan, SkipsReadsOfAAndBWhenAlphaOrKIsZero) {
   for (const Problem& q : {p, packed_problem(17, 65, 0)}) {
     const GemmPlan plan = plan_gemm(broadcast_point(), lavapipe_limits(), q, own_buffers(q));
     EXPECT_TRUE(plan.packs.empty());
-    EXPECT_EQ(plan.packed_a_elements, 0);
+    EXPECT_EQ(plan.packed_a_words, 0);
     ASSERT_EQ(plan.gemms.size(), 1u);
     EXPECT_EQ(plan.gemms[0].push_constants.depth, 0u);
     EXPECT_EQ(plan.gemms[0].push_constants.alpha, 0.0f);
@@ -312,7 +312,7 @@ TEST(PackedFormat, DependsOnTheOperandAlone) {
   EXPECT_EQ(packed_format(few, decode, Operand::kA), std::nullopt);
   EXPECT_EQ(format->words(), 96 * 32);
   // The format has the size that a plan packs.
-  EXPECT_EQ(plan_gemm(few, minimum_limits(), decode, own_buffers(decode)).packed_b_elements,
+  EXPECT_EQ(plan_gemm(few, minimum_limits(), decode, own_buffers(decode)).packed_b_words,
             format->words());
   EXPECT_EQ(packing_share(few, decode, Operand::kB), 1);
   EXPECT_EQ(packing_share(few, decode, Operand::kA), 0);

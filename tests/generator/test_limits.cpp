@@ -17,6 +17,7 @@ DeviceLimits lavapipe_limits() {
           .max_subgroup_size = 8,
           .subgroup_broadcast = true,
           .float16_arithmetic = true,
+          .float64_arithmetic = true,
           .float32_atomic_add = true,
           .integer_dot_product = true,
           .texel_buffer_r32 = true,

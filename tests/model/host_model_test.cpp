@@ -204,6 +204,14 @@ TEST(HostModel, BatchesAreSeparateCalls) {
   EXPECT_DOUBLE_EQ(model.predict_ns(many), 7 * model.predict_ns(one));
 }
 
+TEST(HostModel, Float64TakesLongerButForTheCallAndIsNotWidened) {
+  const HostModel model({.call_ns = 300, .gbps = 100, .gemm = {{64, 64, 64, 100}}});
+  const Problem single = packed_problem(64, 64, 64), wide = retyped(single, parse_types("f64"));
+  EXPECT_DOUBLE_EQ(model.predict_ns(wide) - 300, 1.8 * (model.predict_ns(single) - 300));
+  const Problem small = packed_problem(2, 3, 4);
+  EXPECT_DOUBLE_EQ(model.predict_ns(retyped(small, parse_types("f64"))), 300);
+}
+
 TEST(HostModel, UncalibratedIsInfinitelySlow) {
   EXPECT_FALSE(HostModel().calibrated());
   EXPECT_EQ(HostModel(HostRates{.call_ns = 3, .gbps = 4}).predict_ns(packed_problem(4, 5, 6)),

@@ -167,12 +167,12 @@ void call_sgemm(const Context& context, Random& random, Tally& tally) {
                               .m = p.m,
                               .n = p.n,
                               .k = p.k,
-                              .alpha = p.alpha,
+                              .alpha = static_cast<float>(p.alpha),
                               .a = reinterpret_cast<const float*>(x.stored_a_elements.data()),
                               .lda = p.lda,
                               .b = reinterpret_cast<const float*>(x.stored_b_elements.data()),
                               .ldb = p.ldb,
-                              .beta = p.beta,
+                              .beta = static_cast<float>(p.beta),
                               .c = x.c.data(),
                               .ldc = p.ldc};
   // The second call takes the shortcut for repeated calls.
@@ -247,6 +247,7 @@ std::vector<Routine> abi_routines() {
           gemm("rooftile_gemm, a quantised B",
                {"f32xq4b32", "f16xq4b16_f16", "f32xq4b32z", "f32xq8b16z", "f32xq8b32zf"}, false),
           gemm("rooftile_gemm, an int32 C", {"i8_i32", "u8_i32"}, false),
+          gemm("rooftile_gemm, float64", {"f64"}, false),
           gemm("rooftile_gemm, an epilogue", {"f32", "f16_f16", "bf16", "i8"}, true),
           {"rooftile_resident_gemm",
            [context](Random& random, Tally& tally) {

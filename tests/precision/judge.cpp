@@ -38,7 +38,7 @@ float rounded_to_bf16(Wide x) {
 double rounded(DataType type, Wide x) {
   if (type == DataType::kF16) return static_cast<double>(static_cast<_Float16>(x));
   if (type == DataType::kBf16) return rounded_to_bf16(x);
-  if (type == DataType::kI32) return static_cast<double>(x);
+  if (type == DataType::kI32 || type == DataType::kF64) return static_cast<double>(x);
   return static_cast<double>(static_cast<float>(x));
 }
 

@@ -39,11 +39,11 @@ struct Tally {
 /// of T. Ogita, S. Rump and S. Oishi (Accurate Sum and Dot Product, 2005), whose error is below k^2
 /// * 2^-106 of the magnitude: operations on Wide would take most of the test's time.
 template <typename X, typename Y>
-Exact exact_sum(float alpha, std::int64_t k, const X& x, const Y& y, float beta, double old) {
+Exact exact_sum(double alpha, std::int64_t k, const X& x, const Y& y, double beta, double old) {
   double high = 0, low = 0;  // the sum, and what was rounded away from it
   double magnitude = 0;      // The bound that follows from it needs few digits.
   for (std::int64_t l = 0; l < k; ++l) {
-    // Together these two are the exact product; the second is 0 but for dequantized values.
+    // Together these two are the exact product; the second is 0 for float32 and less.
     const double left = x(l), right = y(l), product = left * right;
     const double rest = std::fma(left, right, -product);
     const double before = high;
@@ -53,7 +53,7 @@ Exact exact_sum(float alpha, std::int64_t k, const X& x, const Y& y, float beta,
     magnitude += std::fabs(product);
   }
   const Wide sum = static_cast<Wide>(high) + static_cast<Wide>(low);
-  const Wide scaled_old = beta != 0.0f ? static_cast<Wide>(beta) * static_cast<Wide>(old) : 0;
+  const Wide scaled_old = beta != 0 ? static_cast<Wide>(beta) * static_cast<Wide>(old) : 0;
   const Wide size = alpha < 0 ? -static_cast<Wide>(alpha) : static_cast<Wide>(alpha);
   return {.value = static_cast<Wide>(alpha) * sum + scaled_old,
           .magnitude = size * magnitude + (scaled_old < 0 ? -scaled_old : scaled_old),

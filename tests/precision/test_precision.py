@@ -24,7 +24,7 @@ BLAS = ["sgemm", "sgemm_batch", "sgemm_batch_strided", "sgemv", "ssyrk", "ssymm"
 EPILOGUES = ["row_scale+column_scale+bias_row+silu+residual+clamp", "bias_column+gelu_erf", "column_scale+gelu_tanh+residual",
              "relu"]
 TYPES = ["f16", "bf16", "f16_f16", "bf16_bf16", "f16_f16_sum_f16", "i8", "u8", "i8_f16", "u8_bf16", "i8_i32", "u8_i32",
-         "f32xq4b32", "f16xq4b16_f16", "f32xq4b32z", "f32xq8b16z", "f32xq8b32zf"]
+         "f64", "f32xq4b32", "f16xq4b16_f16", "f32xq4b32z", "f32xq8b16z", "f32xq8b32zf"]
 TUNED = TYPES + [f"{types}:{epilogue}" for types in ("f32", "f16_f16", "bf16", "i8") for epilogue in EPILOGUES]
 CALLS = 6
 

@@ -166,7 +166,8 @@ def test_what_is_refused(session):
     for use, kind, match in (
             (lambda: x @ x, ValueError, "^a is 2 x 3 and b is 2 x 3: the inner sizes"),
             (lambda: x @ numpy.ones(3, "float32"), ValueError, r"^b is \(3,\); on a device"),
-            (lambda: x @ numpy.ones((3, 2)), TypeError, "^b is float64,"),
+            (lambda: x @ numpy.ones((3, 2)), TypeError, "^a is float32 and b is float64"),
+            (lambda: x @ numpy.ones((3, 2), "int64"), TypeError, "^b is int64,"),
             (lambda: x @ numpy.ones((3, 2), "int8"), TypeError, "^a is float32 and b is int8"),
             (lambda: x @ session.array(numpy.ones((3, 2), "float16")), TypeError, "^a is float32 and b is float16"),
             (lambda: session.array(numpy.ones((2, 3), "float16")) @ numpy.ones((3, 2), "float32"), TypeError, "^a is float16 and b is float32"),

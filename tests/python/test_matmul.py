@@ -349,8 +349,30 @@ def test_dlpack_memory_is_read_where_it_is_and_given_back():
     assert numpy.isnan(out[:, 1::2]).all()
     gc.collect()
     assert [sys.getrefcount(x) for x in (a, b, out)] == before
-    with pytest.raises(TypeError, match="^a is DLPack's type 2 with 64 bits, which is none of float32, float16, bfloat16, int8, uint8$"):
-        rt.matmul(Handed(a.astype(float)), b)
+    with pytest.raises(TypeError, match="^a is DLPack's type 0 with 64 bits, which is none of float32, float16, bfloat16, int8, uint8, float64$"):
+        rt.matmul(Handed(a.astype("int64")), b)
+
+
+@pytest.mark.parametrize("tier", ["auto", "device", "host", "host64"])
+def test_float64_stays_float64(tier):
+    random = numpy.random.default_rng(7)
+    a, b, c = random.random((33, 17)), random.random((17, 21)), random.random((33, 21))
+    for x in layouts(a):
+        got = rt.matmul(x, b.T.copy().T, c=c, alpha=0.1, beta=0.3, tier=tier)
+        assert got.dtype == numpy.float64
+        numpy.testing.assert_allclose(got, 0.1 * (a @ b) + 0.3 * c, rtol=1e-14)
+    out = c.copy()
+    assert rt.matmul(a, b, out, beta=1e-300, tier=tier) is out
+    numpy.testing.assert_allclose(out, a @ b, rtol=1e-14)
+    numpy.testing.assert_allclose(rt.matmul(numpy.stack([a, a]), b, tier=tier), numpy.stack([a @ b, a @ b]), rtol=1e-14)
+    assert rt.matmul(a * 1e200, b, alpha=1e-300, tier=tier)[0, 0] > 0  # neither fits float32
+
+
+def test_float64_without_numpy_and_of_other_packages():
+    a = numpy.arange(6.0).reshape(2, 3)
+    memory = memoryview(a.tobytes()).cast("d", (2, 3))
+    assert rt.matmul(memory, memoryview(a.T.tobytes()).cast("d", (3, 2))).tolist() == (a @ a.T).tolist()
+    numpy.testing.assert_array_equal(rt.matmul(Handed(a), Handed(a.T)), a @ a.T)
 
 
 def test_c_beta_and_out():
@@ -419,7 +441,11 @@ class Masked(numpy.ma.MaskedArray):
     (ValueError, "^a is a list that is no matrix", {"a": [[1, 2], [3]]}),
     (TypeError, "^a is bool", {"a": [[True, False]]}),
     (TypeError, "^b is a NoneType, which is no array", {"b": None}),
-    (TypeError, "^a is float64, which is none of float32, float16, bfloat16, int8, uint8$", {"a": F32.astype("float64")}),
+    (TypeError, "^a is int64, which is none of float32, float16, bfloat16, int8, uint8, float64$", {"a": F32.astype("int64")}),
+    (TypeError, "^a is float64 and b is float32; both have to have one type$", {"a": F32.astype("float64")}),
+    (TypeError, "^out is float64; the result is float32$", {"out": numpy.ones((2, 2)), "dtype_out": "float32"}),
+    (ValueError, "f64 operands have an f64 C", {"dtype_out": "float64"}),
+    (ValueError, "float64 operands have no epilogue", {"a": numpy.ones((2, 2)), "b": numpy.ones((2, 2)), "epilogue": "relu"}),
     (TypeError, "^b is float32 in the other byte order", {"b": F32.astype(">f4")}),
     (TypeError, "^a is object", {"a": F32.astype(object)}),
     (TypeError, "^a is complex64", {"a": F32.astype("complex64")}),
@@ -430,7 +456,7 @@ class Masked(numpy.ma.MaskedArray):
     (TypeError, "^a is a ndarray whose memory cannot be used", {"a": F32.astype("M8[s]")}),
     (TypeError, "^a is float32 and b is int8; both have to have one type$", {"b": F32.astype("int8")}),
     (TypeError, "^a is uint8 and b is int8; both have to have one type$", {"a": F32.astype("uint8"), "b": F32.astype("int8")}),
-    (TypeError, "^b is int32, which is none of float32, float16, bfloat16, int8, uint8$", {"b": F32.astype("int32")}),
+    (TypeError, "^b is int32, which is none of float32, float16, bfloat16, int8, uint8, float64$", {"b": F32.astype("int32")}),
     (ValueError, r"^out is 2 x 3; the result is 2 x 2$", {"out": numpy.ones((2, 3), "float32")}),
     (ValueError, r"^out is 2 x 1 x 2; the result is 2 x 2$", {"out": numpy.ones((2, 1, 2), "float32")}),
     (ValueError, r"^out is 1 x 2 x 2; the result is 3 x 2 x 2$", {"a": numpy.ones((3, 2, 2), "float32"),
@@ -439,7 +465,7 @@ class Masked(numpy.ma.MaskedArray):
     (TypeError, "^out is int32, the result of int8 or uint8; a is float32$", {"out": F32.astype("int32")}),
     (TypeError, "^c is int32, the result of int8 or uint8; a is float32$", {"c": F32.astype("int32")}),
     (TypeError, "^dtype_out is int32, the result of int8 or uint8; a is float32$", {"dtype_out": "int32", "out": F32.copy()}),
-    (TypeError, "^out is float64, which is none of float32, float16, bfloat16, int32$", {"out": numpy.ones((2, 2))}),
+    (TypeError, "^out is int64, which is none of float32, float16, bfloat16, int32, float64$", {"out": numpy.ones((2, 2), "int64")}),
     (TypeError, "^out is uint8, which is none of", {"out": F32.astype("uint8")}),
     (ValueError, "^out overlaps itself", {"out": numpy.lib.stride_tricks.as_strided(numpy.ones(2, "f4"), (2, 2), (0, 4))}),
     (TypeError, "^out is float16; the result is float32$", {"out": F32.astype("float16"), "dtype_out": "float32"}),
@@ -451,7 +477,7 @@ class Masked(numpy.ma.MaskedArray):
     (ValueError, "^beta needs c, or out", {"beta": 1}),
     (TypeError, "^alpha is 'two'; it is a number", {"alpha": "two"}),
     (TypeError, r"^alpha is array\(.*; it is a number", {"alpha": numpy.ones(2)}),
-    (TypeError, "^dtype_out is 'int8'; it is one of float32, float16, bfloat16, int32$", {"dtype_out": "int8"}),
+    (TypeError, "^dtype_out is 'int8'; it is one of float32, float16, bfloat16, int32, float64$", {"dtype_out": "int8"}),
     (TypeError, "^alpha is '2'; it is a number$", {"alpha": "2"}),
     (ValueError, "^alpha is a number beyond the range", {"alpha": 10**400}),
     (ValueError, "^alpha is -1e[+]300, beyond the range of float32$", {"alpha": -1e300}),
@@ -475,7 +501,7 @@ class Masked(numpy.ma.MaskedArray):
     (ValueError, "^tier is 'gpu'; it is one of auto, device", {"tier": "gpu"}),
     (TypeError, "^tier is 3; it is one of", {"tier": 3}),
     (ValueError, "^precision is 'low'; it is one of", {"precision": "low"}),
-    (TypeError, "^dtype_out is .*float64.*; it is one of float32", {"dtype_out": numpy.float64}),
+    (TypeError, "^dtype_out is .*int64.*; it is one of float32", {"dtype_out": numpy.int64}),
     (ValueError, "^kappa is -1", {"kappa": -1}),
 ])
 def test_bad_arguments_are_named(kind, match, arguments):

@@ -87,12 +87,13 @@ TEST_F(CApi, EveryTypeOnTheHostIsRight) {
           padded_problem(5, 6, 37, Transpose::kNo, Transpose::kYes, integers ? 1.0f : 1.5f,
                          integers ? 1.0f : 0.5f, parse_types(types)),
           3, true);
-      if (!integers) p.epilogue = parse_epilogue("bias_row+relu");
+      const bool fuses = !has_precise_sums(p.types);  // The others have no epilogue.
+      if (fuses) p.epilogue = parse_epilogue("bias_row+relu");
       Product product(p);
       const rooftile_epilogue epilogue = epilogue_of(product);
       const rooftile_quantization quantization = quantization_of(product);
       rooftile_gemm_args args = gemm_args_of(product);
-      if (!integers) args.epilogue = &epilogue;
+      if (fuses) args.epilogue = &epilogue;
       if (quantized(p.types)) args.quantization = &quantization;
       args.tier = tier;
       EXPECT_EQ(rooftile_gemm(context_, &args), ROOFTILE_OK) << rooftile_last_error();
@@ -146,12 +147,42 @@ TEST_F(CApi, IntegersAreExactOnTheHostUpToTheLongestK) {
   }
 }
 
+TEST_F(CApi, ScalarsOfFloat64HaveFieldsOfTheirOwn) {
+  const auto refused = [&](const rooftile_gemm_args& args, const char* says) {
+    EXPECT_EQ(rooftile_gemm(context_, &args), ROOFTILE_INVALID_ARGUMENT);
+    EXPECT_THAT(rooftile_last_error(), HasSubstr(says));
+  };
+  Product wide(padded_problem(5, 6, 7, Transpose::kNo, Transpose::kNo, 1, 0, parse_types("f64")));
+  rooftile_gemm_args args = gemm_args_of(wide);
+  args.alpha = 1;
+  refused(args, "alpha is for other types than F64, which has alpha_f64");
+  args = gemm_args_of(wide);
+  args.beta = 1;
+  refused(args, "beta is for other types than F64, which has beta_f64");
+  args = gemm_args_of(wide);
+  const rooftile_epilogue relu = {.struct_size = sizeof relu, .activation = ROOFTILE_RELU};
+  args.epilogue = &relu;
+  refused(args, "float64 operands have no epilogue");
+  args = gemm_args_of(wide);
+  args.a = static_cast<const char*>(args.a) + 4;
+  refused(args, "not aligned to f64's 8 bytes");
+  EXPECT_TRUE(wide.c_is_untouched());
+  Product single(padded_problem(5, 6, 7, Transpose::kNo, Transpose::kNo));
+  args = gemm_args_of(single);
+  args.alpha_f64 = 1;
+  refused(args, "alpha_f64 is for operands of type F64");
+  args = gemm_args_of(single);
+  args.beta_f64 = 0.5;
+  refused(args, "beta_f64 is for operands of type F64");
+  EXPECT_TRUE(single.c_is_untouched());
+}
+
 TEST_F(CApi, RefusesUnknownTypes) {
   Product other(padded_problem(5, 6, 7, Transpose::kNo, Transpose::kNo));
   rooftile_gemm_args args = gemm_args_of(other);
-  args.type = static_cast<rooftile_type>(6);
+  args.type = static_cast<rooftile_type>(7);
   EXPECT_EQ(rooftile_gemm(context_, &args), ROOFTILE_INVALID_ARGUMENT);
-  EXPECT_THAT(rooftile_last_error(), HasSubstr("type is 6"));
+  EXPECT_THAT(rooftile_last_error(), HasSubstr("type is 7"));
   args = gemm_args_of(other);
   args.struct_size = 0;
   EXPECT_EQ(rooftile_gemm(context_, &args), ROOFTILE_INVALID_ARGUMENT);

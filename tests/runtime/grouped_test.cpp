@@ -78,11 +78,13 @@ TEST_F(GroupedTest, EveryHostTierIsRightForEveryType) {
     for (const char* types :
          {"f32", "f16_f16", "bf16", "u8", "f32xq4b32z", "f16xq8b64_f16", "f32xq4_k"})
       expect_right_on(tier, parse_types(types), kEpilogue);
-  expect_right_on(ROOFTILE_TIER_HOST, parse_types("i8_i32"));
+  for (const char* types : {"i8_i32", "f64"})
+    expect_right_on(ROOFTILE_TIER_HOST, parse_types(types));
 }
 
 TEST_F(GroupedTest, TheDeviceIsRightForEveryKindOfOperand) {
-  expect_right_on(ROOFTILE_TIER_DEVICE, {});
+  for (const char* types : {"f32", "f64"})
+    expect_right_on(ROOFTILE_TIER_DEVICE, parse_types(types));
   for (const char* types : {"f16_f16", "f32xq4b32z", "f32xq4_0"})
     expect_right_on(ROOFTILE_TIER_DEVICE, parse_types(types), kEpilogue);
 }

@@ -81,7 +81,7 @@ TEST(SlicesTest, ArraysOfPointersAreFollowed) {
 }
 
 TEST(SlicesTest, OtherTypesAreDividedWhereTheResultStaysExact) {
-  for (const char* types : {"f16", "bf16", "i8_i32"})
+  for (const char* types : {"f16", "bf16", "i8_i32", "f64"})
     expect_right_in_slices(
         padded_problem(70, 65, 300, Transpose::kNo, Transpose::kYes, 1, 1, parse_types(types)),
         64 * 65, 5);
@@ -106,10 +106,10 @@ TEST(SlicesTest, RangesOfRowsColumnsAndMatricesAddUpToTheCall) {
     product.expect_right();
   };
   for (const CutAlong along : {CutAlong::kRows, CutAlong::kColumns})
-    for (const char* types : {"f32", "f16_f16", "i8_i32", "f32xq4b32z", "f32xq4_k"}) {
+    for (const char* types : {"f32", "f64", "f16_f16", "i8_i32", "f32xq4b32z", "f32xq4_k"}) {
       Problem p =
           padded_problem(70, 65, 80, Transpose::kYes, Transpose::kNo, 1, 1, parse_types(types));
-      if (p.types.c != DataType::kI32)
+      if (!has_precise_sums(p.types))
         p.epilogue = parse_epilogue("row_scale+column_scale+bias_row+relu+residual");
       expect_right_in_ranges(p, along);
     }

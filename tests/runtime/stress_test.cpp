@@ -166,7 +166,8 @@ class Stress : public CApi {
     repeat(rooftile_sgemm, context, args, product, random);
   }
   void call_gemm(rooftile_context* context, Random& random) {
-    constexpr std::array kTypes = {"f32", "f16", "bf16_bf16", "i8_i32", "f32xq4b32z", "f32xq5_k"};
+    constexpr std::array kTypes = {"f32",        "f16",      "bf16_bf16", "i8_i32",
+                                   "f32xq4b32z", "f32xq5_k", "f64"};
     const std::size_t types = random.below(kTypes.size());
     Problem p = padded_batch(any_problem(random, kTypes[types]),
                              1 + static_cast<std::int64_t>(random.below(3)), random.below(2) == 0);

@@ -37,8 +37,10 @@ TEST_F(StructSize, OfSgemmArgsIsChecked) {
 }
 
 TEST_F(StructSize, OfGemmArgsIsChecked) {
-  expect_sizes(gemm_args_of(product_),
-               [&](const rooftile_gemm_args* args) { return product(rooftile_gemm, args); });
+  expect_sizes(
+      gemm_args_of(product_),
+      [&](const rooftile_gemm_args* args) { return product(rooftile_gemm, args); },
+      kGemmArgsOfFirstRelease);
 }
 
 TEST_F(StructSize, OfAnEpilogueIsChecked) {

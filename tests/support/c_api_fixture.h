@@ -35,12 +35,12 @@ class CApi : public ::testing::Test {
             .m = p.m,
             .n = p.n,
             .k = p.k,
-            .alpha = p.alpha,
+            .alpha = static_cast<float>(p.alpha),
             .a = product.a.data(),
             .lda = p.lda,
             .b = product.b.data(),
             .ldb = p.ldb,
-            .beta = p.beta,
+            .beta = static_cast<float>(p.beta),
             .c = product.c.data(),
             .ldc = p.ldc};
   }

@@ -24,14 +24,16 @@ inline rooftile_gemm_args problem_args(const Problem& p) {
           .n = p.n,
           .k = p.k,
           .batch = p.batch,
-          .alpha = p.alpha,
-          .beta = p.beta,
+          .alpha = is_float64(p.types) ? 0 : static_cast<float>(p.alpha),
+          .beta = is_float64(p.types) ? 0 : static_cast<float>(p.beta),
           .lda = p.lda,
           .ldb = p.ldb,
           .ldc = p.ldc,
           .stride_a = p.stride_a,
           .stride_b = p.stride_b,
-          .stride_c = p.stride_c};
+          .stride_c = p.stride_c,
+          .alpha_f64 = is_float64(p.types) ? p.alpha : 0,
+          .beta_f64 = is_float64(p.types) ? p.beta : 0};
 }
 
 /// The same product in column-major order: C^T = op(B)^T op(A)^T has the same memory with A and B,

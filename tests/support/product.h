@@ -118,6 +118,9 @@ struct Product {
     const auto count = static_cast<std::int64_t>(x.size());
     std::vector<char> elements(static_cast<std::size_t>(count * bytes_of(type)));
     narrow(type, x.data(), elements.data(), count);
+    if (type == DataType::kF64)  // values that float32 does not hold
+      for (std::int64_t i = 0; i < count; ++i)
+        reinterpret_cast<double*>(elements.data())[i] *= 1 + 0x1p-40;
     widen(type, elements.data(), x.data(), count);
     return elements;
   }
@@ -151,7 +154,7 @@ inline const std::vector<std::string>& other_types() {
       "f32xq4b32",     "f16xq4b16_f16",  "f32xq4b32z",  "f16xq4b64zf_f16",
       "f32xq8b16z",    "f16xq8b128_f16", "f32xq8b32zf", "f32xq4_0",
       "bf16xq5_0_f16", "f16xq8_0",       "f32xq4_k",    "f16xq5_k_f16",
-      "f32xq6_k",      "bf16xmxfp4"};
+      "f32xq6_k",      "bf16xmxfp4",     "f64"};
   return types;
 }
 

@@ -50,21 +50,24 @@ std::vector<std::size_t> sizes_of_headers() {
   return sizes;
 }
 
-/// Sizes that no header gives: below the smallest, or not a whole number of words.
+/// Sizes that no header gives: below the smallest, or not a whole number of words. `least` is the
+/// size of the structure in the first release that has it.
 template <typename T>
-std::vector<std::size_t> sizes_of_no_header() {
-  return {0, sizeof(void*), sizeof(T) - alignof(T), sizeof(T) - 1, sizeof(T) + 4, 4104};
+std::vector<std::size_t> sizes_of_no_header(std::size_t least = sizeof(T)) {
+  return {0, sizeof(void*), least - alignof(T), sizeof(T) - 1, sizeof(T) + 4, 4104};
 }
 
 /// Expects that call(structure), which returns a status, accepts the structure in the sizes of
 /// headers, and refuses sizes that no header gives and unknown fields that are not zero.
 template <typename T, typename Call>
-void expect_sizes(const T& value, const Call& call) {
-  for (const std::size_t size : sizes_of_headers<T>()) {
+void expect_sizes(const T& value, const Call& call, std::size_t least = sizeof(T)) {
+  std::vector<std::size_t> sizes = sizes_of_headers<T>();
+  sizes.push_back(least);
+  for (const std::size_t size : sizes) {
     SCOPED_TRACE(size);
     EXPECT_EQ(call(Resized(value, size).get()), ROOFTILE_OK) << rooftile_last_error();
   }
-  std::vector<std::size_t> wrong_sizes = sizes_of_no_header<T>();
+  std::vector<std::size_t> wrong_sizes = sizes_of_no_header<T>(least);
   wrong_sizes.push_back(std::numeric_limits<std::size_t>::max() - 7);
   for (const std::size_t size : wrong_sizes) {
     SCOPED_TRACE(size);
@@ -80,5 +83,8 @@ void expect_sizes(const T& value, const Call& call) {
   EXPECT_EQ(call(newer.get()), ROOFTILE_UNSUPPORTED);
   EXPECT_THAT(rooftile_last_error(), ::testing::HasSubstr("at byte " + std::to_string(last)));
 }
+
+/// Of rooftile_gemm_args in version 0.1.0, which has no scalars in float64.
+inline constexpr std::size_t kGemmArgsOfFirstRelease = offsetof(rooftile_gemm_args, alpha_f64);
 
 }  // namespace rooftile

@@ -68,6 +68,7 @@ void expect_what_the_model_asks_for(const std::vector<Figure>& figures) {
                                      "device.store.c.scalar",
                                      "device.store.c.vector"};
   if (limits.float16_arithmetic) wanted.push_back("device.fma.f16");
+  if (limits.float64_arithmetic) wanted.push_back("device.fma.f64");
   if (limits.integer_dot_product) wanted.push_back("device.dot.i8");
   if (limits.subgroup_broadcast && limits.subgroup_size >= 4) wanted.push_back("device.broadcast");
   if (limits.texel_buffer_rgba32) wanted.push_back("device.load.texel.vector");

@@ -23,7 +23,7 @@ TEST(WebDialect, HasItsParametersBehindTheBuffers) {
   const Shader plain = emit_gemm(kTiled, {}, Dialect::kWeb);
   EXPECT_THAT(plain.glsl, HasSubstr("layout(binding = 3, std140) uniform Problem {"));
   EXPECT_THAT(plain.glsl, Not(HasSubstr("push_constant")));
-  EXPECT_EQ(plain.interface.push_constants_bytes, sizeof(GemmPushConstants));
+  EXPECT_EQ(plain.interface.push_constants_bytes, block_bytes<GemmPushConstants>({}));
   const Shader fused =
       emit_gemm(kTiled, parse_signature("f32.nn.bias_row+residual"), Dialect::kWeb);
   EXPECT_THAT(fused.glsl, HasSubstr("layout(binding = 5, std140) uniform Problem {"));

@@ -17,11 +17,9 @@
 namespace rooftile {
 namespace {
 
-template <typename T>
-std::string hex_of(const T& value) {
+std::string hex_of(std::span<const std::byte> bytes) {
   std::string text;
-  for (const std::byte byte : std::as_bytes(std::span(&value, 1)))
-    text += fmt::format("{:02x}", std::to_integer<int>(byte));
+  for (const std::byte byte : bytes) text += fmt::format("{:02x}", std::to_integer<int>(byte));
   return text;
 }
 
@@ -77,33 +75,38 @@ Shader mutated(Shader shader, const WebCase& c) {
 
 std::vector<std::string> steps_of(const WebCase& c, const GemmPlan& plan, Kernels& kernels) {
   const Signature s = signature_of(c.p);
-  const bool parts = plan.part_elements > 0, epilogue = any(s.epilogue);
+  const bool parts = plan.part_words > 0, epilogue = any(s.epilogue);
   std::vector<std::string> steps;
   for (const PackStep& step : plan.packs) {
     const bool is_a = step.operand == Operand::kA;
     std::vector<std::string> bindings = {is_a ? "a" : "b", is_a ? "packed_a" : "packed_b"};
     if (!is_a && quantized(s.types)) append_quantization(bindings, s.types);
     steps.push_back(step_text(kernels.file(emit_pack(c.variant, s, step.operand, Dialect::kWeb)),
-                              bindings, hex_of(step.push_constants), step.groups));
+                              bindings, hex_of(shader_block(step.push_constants, s.types)),
+                              step.groups));
   }
   const Shader gemm = mutated(emit_gemm(c.variant, s, Dialect::kWeb), c);
   const bool fused = epilogue && c.variant.split_k == 1;
   for (const GemmStep& step : plan.gemms) {
-    std::vector<std::string> bindings = {plan.packed_a_elements > 0 ? "packed_a" : "a",
-                                         plan.packed_b_elements > 0 ? "packed_b" : "b",
+    std::vector<std::string> bindings = {plan.packed_a_words > 0 ? "packed_a" : "a",
+                                         plan.packed_b_words > 0 ? "packed_b" : "b",
                                          parts ? "parts" : "c"};
     if (reads_quantized(c.variant, s)) append_quantization(bindings, s.types);
     if (fused) bindings.insert(bindings.end(), {"vectors", "residual"});
-    steps.push_back(step_text(kernels.file(gemm), bindings,
-                              hex_of(step.push_constants) + (fused ? hex_of(step.epilogue) : ""),
-                              step.groups));
+    steps.push_back(
+        step_text(kernels.file(gemm), bindings,
+                  hex_of(shader_block(step.push_constants, s.types)) +
+                      (fused ? hex_of(std::as_bytes(std::span(&step.epilogue, 1))) : ""),
+                  step.groups));
   }
   for (const ReduceStep& step : plan.reduces) {
     std::vector<std::string> bindings = {"parts", "c"};
     if (epilogue) bindings.insert(bindings.end(), {"vectors", "residual"});
-    steps.push_back(step_text(kernels.file(emit_reduce(s, Dialect::kWeb)), bindings,
-                              hex_of(step.push_constants) + (epilogue ? hex_of(step.epilogue) : ""),
-                              step.groups));
+    steps.push_back(
+        step_text(kernels.file(emit_reduce(s, Dialect::kWeb)), bindings,
+                  hex_of(shader_block(step.push_constants, s.types)) +
+                      (epilogue ? hex_of(std::as_bytes(std::span(&step.epilogue, 1))) : ""),
+                  step.groups));
   }
   return steps;
 }
@@ -135,8 +138,8 @@ std::string case_text(const WebCase& c, const DeviceLimits& limits, Kernels& ker
   number("ld_residual", c.at.ld_residual), number("stride_residual", c.at.stride_residual);
   number("vectors", epilogue_elements(p).vectors);
   number("residual", epilogue_elements(p).residual);
-  number("packed_a", plan.packed_a_elements), number("packed_b", plan.packed_b_elements);
-  number("parts", plan.part_elements), number("split_k", c.variant.split_k);
+  number("packed_a", plan.packed_a_words), number("packed_b", plan.packed_b_words);
+  number("parts", plan.part_words), number("split_k", c.variant.split_k);
   const Epilogue& e = p.epilogue;
   number("row_scale", e.row_scale), number("column_scale", e.column_scale);
   number("bias", static_cast<int>(e.bias)), number("activation", static_cast<int>(e.activation));

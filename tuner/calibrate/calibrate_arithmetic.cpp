@@ -51,8 +51,8 @@ void Calibrator::multiply_adds() {
               });
 }
 
-// Rates of float16 and of packed dot products, with the workgroups and chains that are best for
-// float32.
+// Rates of float16, float64 and of packed dot products, with the workgroups and chains that are
+// best for float32.
 void Calibrator::other_multiply_adds() {
   const std::vector<BufferRange> target = {{&buffer(262144 * sizeof(float))}};
   const auto measure = [&](const char* figure, DataType type, float multiplier,
@@ -66,6 +66,7 @@ void Calibrator::other_multiply_adds() {
         });
   };
   if (limits_.float16_arithmetic) measure("device.fma.f16", DataType::kF16, 0.5f, 8);
+  if (limits_.float64_arithmetic) measure("device.fma.f64", DataType::kF64, 0.5f, 8);
   if (limits_.integer_dot_product) measure("device.dot.i8", DataType::kI32, 3.0f, 32);
 }
 

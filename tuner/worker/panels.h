@@ -18,9 +18,9 @@ class Panels {
         buffer = device.create_buffer(static_cast<std::uint64_t>(elements) * sizeof(float),
                                       BufferUse::kDevice);
     };
-    allocate(plan.packed_a_elements, a_);
-    allocate(plan.packed_b_elements, b_);
-    allocate(plan.part_elements, parts_);
+    allocate(plan.packed_a_words, a_);
+    allocate(plan.packed_b_words, b_);
+    allocate(plan.part_words, parts_);
   }
   Workspace workspace() const {
     return {a_ ? &*a_ : nullptr, b_ ? &*b_ : nullptr, parts_ ? &*parts_ : nullptr};

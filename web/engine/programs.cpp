@@ -15,11 +15,10 @@ namespace {
 
 // Kernels access storage buffers in vectors of up to 16 bytes.
 
-template <typename Block>
-void add_words(Json& words, const Block& block) {
+void add_words(Json& words, const std::vector<std::byte>& block) {
   std::uint32_t word;
-  for (std::size_t at = 0; at < sizeof block; at += sizeof word) {
-    std::memcpy(&word, reinterpret_cast<const char*>(&block) + at, sizeof word);
+  for (std::size_t at = 0; at < block.size(); at += sizeof word) {
+    std::memcpy(&word, block.data() + at, sizeof word);
     words.push_back(word);
   }
 }
@@ -79,15 +78,14 @@ void Programs::add_packs(const GemmPlan& plan) {
         add_program(is_a ? "pack_a" : "pack_b", emit_pack(v_, s_, pack.operand, Dialect::kWeb));
     Json buffers = is_a ? Json{"a", "packed_a"} : Json{"b", "packed_b"}, words;
     if (!is_a && quantized(p_.types)) add_quantization(buffers);
-    add_words(words, pack.push_constants);
+    add_words(words, shader_block(pack.push_constants, p_.types));
     add_step(program, pack.groups, std::move(buffers), std::move(words));
   }
 }
 
 Json Programs::gemm_buffers(const GemmPlan& plan) const {
-  Json buffers = {plan.packed_a_elements > 0 ? "packed_a" : "a",
-                  plan.packed_b_elements > 0 ? "packed_b" : "b",
-                  plan.part_elements > 0 ? "parts" : "c"};
+  Json buffers = {plan.packed_a_words > 0 ? "packed_a" : "a",
+                  plan.packed_b_words > 0 ? "packed_b" : "b", plan.part_words > 0 ? "parts" : "c"};
   if (quantized(p_.types) && v_.packed_b == Packed::kNo) add_quantization(buffers);
   return buffers;
 }
@@ -96,7 +94,7 @@ void Programs::add_gemms(const GemmPlan& plan) {
   const std::size_t program = add_program("gemm", emit_gemm(v_, s_, Dialect::kWeb));
   for (const GemmStep& gemm : plan.gemms) {
     Json words;
-    add_words(words, gemm.push_constants);
+    add_words(words, shader_block(gemm.push_constants, p_.types));
     add_step(program, gemm.groups, gemm_buffers(plan), std::move(words));
   }
 }
@@ -106,7 +104,7 @@ void Programs::add_reduces(const GemmPlan& plan) {
   const std::size_t program = add_program("reduce", emit_reduce(s_, Dialect::kWeb));
   for (const ReduceStep& reduce : plan.reduces) {
     Json words;
-    add_words(words, reduce.push_constants);
+    add_words(words, shader_block(reduce.push_constants, p_.types));
     add_step(program, reduce.groups, {"parts", "c"}, std::move(words));
   }
 }
@@ -123,9 +121,9 @@ Json Programs::bytes(const GemmPlan& plan) const {
   const auto add = [&](const char* name, std::int64_t size) {
     if (size > 0) bytes[name] = whole(size);
   };
-  add("packed_a", plan.packed_a_elements * kWordBytes);
-  add("packed_b", plan.packed_b_elements * kWordBytes);
-  add("parts", plan.part_elements * kWordBytes);
+  add("packed_a", plan.packed_a_words * kWordBytes);
+  add("packed_b", plan.packed_b_words * kWordBytes);
+  add("parts", plan.part_words * kWordBytes);
   if (quantized(t)) {
     const QuantizedBytes parts = quantized_bytes(p_);
     add("scales", parts.scales);

@@ -36,6 +36,7 @@ DeviceFeatures::DeviceFeatures(const vk::raii::PhysicalDevice& physical,
     small_types_.shaderInt8 = limits.int8_arithmetic;
     chain(small_types_);
   }
+  features_.features.shaderFloat64 = limits.float64_arithmetic;
   if (limits.float32_atomic_add) {
     extensions_.push_back(VK_EXT_SHADER_ATOMIC_FLOAT_EXTENSION_NAME);
     float_atomics_.shaderBufferFloat32Atomics = VK_TRUE;
@@ -57,6 +58,7 @@ namespace {
 /// Relevant features that a program has enabled, in whichever structure.
 struct Enabled {
   bool size_control = false, full_subgroups = false, float16 = false, int8 = false;
+  bool float64 = false;
   bool float32_atomic_add = false, dot = false;
   bool memory_model = false, matrices = false, flexible = false, workgroup = false, tensors = false,
        bfloat16 = false;
@@ -70,6 +72,8 @@ const Structure& as(const VkBaseInStructure* link) {
 Enabled enabled_by(const vk::DeviceCreateInfo& made_with) {
   Enabled on;
   const auto set = [](bool& flag, VkBool32 value) { flag = flag || value != VK_FALSE; };
+  if (made_with.pEnabledFeatures != nullptr)
+    set(on.float64, made_with.pEnabledFeatures->shaderFloat64);
   const auto* link = static_cast<const VkBaseInStructure*>(made_with.pNext);
   for (; link != nullptr; link = link->pNext) {
     switch (static_cast<int>(link->sType)) {
@@ -79,6 +83,9 @@ Enabled enabled_by(const vk::DeviceCreateInfo& made_with) {
         set(on.full_subgroups, x.computeFullSubgroups);
         break;
       }
+      case VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2:
+        set(on.float64, as<VkPhysicalDeviceFeatures2>(link).features.shaderFloat64);
+        break;
       case VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_FLOAT16_INT8_FEATURES: {
         const auto& x = as<VkPhysicalDeviceShaderFloat16Int8Features>(link);
         set(on.float16, x.shaderFloat16);
@@ -158,6 +165,7 @@ void leave_enabled(PhysicalDetails& details, const vk::DeviceCreateInfo& made_wi
   details.full_subgroups = details.full_subgroups && on.full_subgroups;
   limits.float16_arithmetic = limits.float16_arithmetic && on.float16;
   limits.int8_arithmetic = limits.int8_arithmetic && on.int8;
+  limits.float64_arithmetic = limits.float64_arithmetic && on.float64;
   limits.float32_atomic_add = limits.float32_atomic_add && on.float32_atomic_add;
   limits.integer_dot_product = limits.integer_dot_product && on.dot;
   const std::span extensions(made_with.ppEnabledExtensionNames, made_with.enabledExtensionCount);

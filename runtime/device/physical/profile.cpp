@@ -47,6 +47,7 @@ struct Properties {
   vk::PhysicalDeviceDriverProperties driver;                     // Vulkan 1.2 or an extension.
   vk::PhysicalDeviceSubgroupSizeControlProperties size_control;  // Vulkan 1.3 or an extension.
   vk::PhysicalDeviceMaintenance4Properties buffer;               // Vulkan 1.3 or an extension.
+  vk::PhysicalDeviceFeatures features;
   vk::PhysicalDeviceSubgroupSizeControlFeatures size_features;
   vk::PhysicalDeviceShaderFloat16Int8Features small_types;  // Vulkan 1.2 or an extension.
   vk::PhysicalDeviceShaderAtomicFloatFeaturesEXT float_atomics;
@@ -85,10 +86,10 @@ struct Properties {
     append_of(VK_NV_SHADER_SM_BUILTINS_EXTENSION_NAME, cores_nv);
     append_of(VK_ARM_SHADER_CORE_BUILTINS_EXTENSION_NAME, cores_arm);
     (*physical).getProperties2(&base, *physical.getDispatcher());
-    vk::PhysicalDeviceFeatures2 features;
+    vk::PhysicalDeviceFeatures2 of_all;
     const auto append_features = [&](auto& structure) {
-      structure.pNext = features.pNext;
-      features.pNext = &structure;
+      structure.pNext = of_all.pNext;
+      of_all.pNext = &structure;
     };
     if (size_known) append_features(size_features);
     if (knows(VK_API_VERSION_1_2, VK_KHR_SHADER_FLOAT16_INT8_EXTENSION_NAME))
@@ -96,7 +97,8 @@ struct Properties {
     if (dot_known) append_features(dot);
     if (has_extension(extensions, VK_EXT_SHADER_ATOMIC_FLOAT_EXTENSION_NAME))
       append_features(float_atomics);
-    (*physical).getFeatures2(&features, *physical.getDispatcher());
+    (*physical).getFeatures2(&of_all, *physical.getDispatcher());
+    features = of_all.features;
   }
 };
 
@@ -198,6 +200,7 @@ DeviceLimits limits_of(const Properties& properties) {
 
   limits.float16_arithmetic = properties.small_types.shaderFloat16;
   limits.int8_arithmetic = properties.small_types.shaderInt8;
+  limits.float64_arithmetic = properties.features.shaderFloat64;
   limits.float32_atomic_add = properties.float_atomics.shaderBufferFloat32AtomicAdd;
   limits.integer_dot_product = properties.dot.shaderIntegerDotProduct;
   limits.integer_dot_product_accelerated =

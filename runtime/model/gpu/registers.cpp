@@ -56,11 +56,12 @@ double needed_registers(const Variant& v, const Types& types, const GpuGeneratio
   if (v.family == Family::kMatrix)
     return static_cast<double>(v.subgroup_m) * v.subgroup_n / v.subgroup_size +
            fetched_registers(v, types) + fragment_registers(v, types, gpu) + kBesides;
-  const double sums = static_cast<double>(v.reg_m) * v.reg_n;
+  const double element = static_cast<double>(8 * element_bytes(types)) / kRegisterBits;
+  const double sums = element * v.reg_m * v.reg_n;
   if (v.family == Family::kTiled)
     return sums * (gpu.keeps_more ? 2 : 1) + fetched_registers(v, types) +
-           v.stages * (v.reg_m + v.reg_n) + kBesides;
-  return sums + operand_registers(v, types) + kBesides;
+           element * v.stages * (v.reg_m + v.reg_n) + kBesides;
+  return sums + element * operand_registers(v, types) + kBesides;
 }
 
 double available_registers(const Variant& v, const GpuGeneration& gpu) {

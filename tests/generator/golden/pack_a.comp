@@ -1,6 +1,6 @@
 #version 450
-// Copies an operand into the packed layout of float32 panels that a GEMM kernel reads from front to
-// back:
+// Copies an operand into the packed layout of float32 panels (float64 for float64 operands) that a
+// GEMM kernel reads from front to back:
 //   [rows / PANEL_ROWS][depth / GROUP_K][PANEL_ROWS][GROUP_K]
 // Rows are those of op(A) (m) or the columns of op(B) (n), and depth is k. Rows are padded with
 // zeros to whole panels and depth to a multiple of PAD_K, so that GEMM kernels need no masks. An
@@ -25,8 +25,9 @@ layout(push_constant) uniform Packing {
   uint panel_stride;  // elements of one packed matrix
 };
 uint offset;  // first element of this matrix of the batch
-layout(binding = 1, std430) writeonly buffer Panels { vec4 panels[]; };
+layout(binding = 1, std430) writeonly buffer Panels { ELEMENT_4 panels[]; };
 uint first_panel;  // first vector of this matrix's panels
+#define ELEMENT_4X4 mat4
 
 // x with zeros behind its first count components. It selects, since a multiplication by zero would
 // keep NaN and infinity.
@@ -57,8 +58,8 @@ vec4 read_four(uint address, uint count) {
 uint contiguous_extent(uint padded_rows, uint padded_depth) { return padded_depth; }
 uint strided_extent(uint padded_rows, uint padded_depth) { return padded_rows; }
 uvec2 position(uint x, uint y) { return uvec2(y, x); }
-mat4 read_block(uint row, uint step) {
-  mat4 block;
+ELEMENT_4X4 read_block(uint row, uint step) {
+  ELEMENT_4X4 block;
   [[unroll]] for (uint r = 0; r < 4; ++r) {
     const bool inside = row + r < rows && step < depth;
     const uint address = offset + min(row + r, rows - 1) * ld + (step < depth ? step : 0);
@@ -68,7 +69,7 @@ mat4 read_block(uint row, uint step) {
 }
 
 // Panels of A: GROUP_K steps of k of one row lie together.
-void write_block(uint row, uint step, uint padded_depth, mat4 block) {
+void write_block(uint row, uint step, uint padded_depth, ELEMENT_4X4 block) {
   const uint panel = row / PANEL_ROWS * (PANEL_ROWS * padded_depth);
   const uint group = step / GROUP_K * (PANEL_ROWS * GROUP_K);
   const uint panel_index =

@@ -60,6 +60,7 @@ DeviceProfile profile(const Chip& chip) {
               .subgroup_broadcast = true,
               .float16_arithmetic = true,
               .int8_arithmetic = true,
+              .float64_arithmetic = true,
               .matrix_shapes = chip.shapes,
               .float32_atomic_add = chip.atomics,
               .integer_dot_product = true,

@@ -18,9 +18,9 @@ using ::testing::AnyOf;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-constexpr const char* kTypes[] = {"f32",           "f16",      "bf16",     "i8_i32",   "u8_i32",
-                                  "f16xq4b32_f16", "f16xq4_0", "f16xq5_0", "f16xq8_0", "f16xq4_k",
-                                  "f16xq5_k",      "f16xq6_k", "f16xmxfp4"};
+constexpr const char* kTypes[] = {"f32",           "f16",      "bf16",      "i8_i32",   "u8_i32",
+                                  "f16xq4b32_f16", "f16xq4_0", "f16xq5_0",  "f16xq8_0", "f16xq4_k",
+                                  "f16xq5_k",      "f16xq6_k", "f16xmxfp4", "f64"};
 
 struct Sizes {
   std::int64_t m, n, k, batch = 1;
@@ -77,6 +77,7 @@ TEST(DefaultKernel, TheChoiceIsOfTheTables) {
     for (const char* types : kTypes)
       for (const Sizes& size : kKinds) {
         const Problem p = problem(size, types, Transpose::kYes);
+        if (is_float64(p.types)) continue;  // The tables have no lines for it yet.
         EXPECT_THAT(first(device, p).source, Not(HasSubstr("default of")))
             << device.name << " " << to_string(p);
       }

@@ -32,6 +32,7 @@ DeviceLimits limits(std::uint32_t least_lanes, std::uint32_t most_lanes, std::ui
           .subgroup_broadcast = true,
           .float16_arithmetic = true,
           .int8_arithmetic = true,
+          .float64_arithmetic = true,
           .matrix_shapes = std::move(shapes),
           .integer_dot_product = true,
           .texel_buffer_r32 = true,
@@ -99,8 +100,8 @@ DeviceProfile device_for(std::string_view table) {
 /// One problem for each kind that lines name.
 std::vector<Problem> problems() {
   std::vector<Problem> all;
-  for (const char* types : {"f32", "f16", "bf16", "i8_i32", "u8_i32", "f16xq4b32_f16", "f16xq8_0",
-                            "f16xq4_k", "f16xq6_k", "f16xmxfp4"})
+  for (const char* types : {"f32", "f64", "f16", "bf16", "i8_i32", "u8_i32", "f16xq4b32_f16",
+                            "f16xq8_0", "f16xq4_k", "f16xq6_k", "f16xmxfp4"})
     for (const auto& [m, n] : {std::pair{1024, 2048}, std::pair{64, 128}, std::pair{1, 4096},
                                std::pair{8, 4096}, std::pair{4096, 1}, std::pair{4096, 8}})
       all.push_back(

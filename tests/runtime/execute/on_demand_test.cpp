@@ -81,7 +81,7 @@ TEST_F(OnDemand, EveryKindOfEpilogueAndTypeIsCertified) {
     p.epilogue.low = -0.5f, p.epilogue.high = 2.0f;
     expect_certified(*context, p);
   }
-  for (const char* types : {"f16", "bf16", "f16_f16"})
+  for (const char* types : {"f16", "bf16", "f16_f16", "f64"})
     expect_certified(*context, padded_problem(33, 17, 65, Transpose::kNo, Transpose::kYes, 1, 0.5f,
                                               parse_types(types)));
 }
