@@ -200,13 +200,16 @@ GemmInputs open_inputs(const GemmFiles& files) {
   }
   Problem& p = inputs.problem;
   if (!files.type_c.empty()) p.types.c = parse_data_type(files.type_c);
+  if (is_float64(p.types) != (p.types.c == DataType::kF64))
+    fail(ErrorCode::kInvalidArgument,
+         "--type-c {}: the result of {} is {}; convert the files with a.astype(numpy.{})",
+         files.type_c, is_float64(p.types) ? "float64 files" : "these files",
+         is_float64(p.types) ? "float64" : "not float64",
+         is_float64(p.types) ? "float32" : "float64");
   if (p.types.c == DataType::kBf16)
     fail(ErrorCode::kInvalidArgument, "--type-c bf16: NumPy has no bfloat16; f32 or f16");
-  const auto rounded = [&](double x) {
-    return is_float64(p.types) ? x : static_cast<double>(static_cast<float>(x));
-  };
-  p.alpha = rounded(files.alpha);
-  p.beta = rounded(files.beta);
+  p.alpha = scalar_of(p.types, files.alpha);
+  p.beta = scalar_of(p.types, files.beta);
   check_memory(to_string(p), minimum_bytes(p));  // With beta, the old and the new C are in memory.
   validate(p);
   if (files.c.empty()) return inputs;

@@ -21,7 +21,7 @@ std::uint16_t to_bf16(float x);
 /// nearest even. Conversions to integers round to nearest even and saturate; NaN becomes 0.
 void widen(DataType type, const void* elements, float* values, std::int64_t count);
 void narrow(DataType type, const float* values, void* elements, std::int64_t count);
-/// Converts from float64 with a single rounding to nearest even.
+/// Converts from float64 to a floating-point type with a single rounding to nearest even.
 void narrow(DataType type, const double* values, void* elements, std::int64_t count);
 /// Converts to float64, which represents the elements of every type exactly.
 void widen(DataType type, const void* elements, double* values, std::int64_t count);

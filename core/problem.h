@@ -48,6 +48,10 @@ struct Problem {
 };
 
 inline bool is_grouped(const Problem& p) { return p.grouping.experts > 0; }
+/// alpha or beta as a problem of these types has it: rounded to float32 but for float64.
+inline double scalar_of(const Types& t, double x) {
+  return is_float64(t) ? x : static_cast<double>(static_cast<float>(x));
+}
 /// Matrices B of a problem that is not a batch.
 inline std::int64_t matrices_b(const Problem& p) { return is_grouped(p) ? p.grouping.experts : 1; }
 

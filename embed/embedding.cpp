@@ -75,7 +75,7 @@ int component_type(DataType type) {
     case DataType::kBf16:
       return 1000141000;
     case DataType::kF64:
-      return 2;
+      break;
   }
   return -1;
 }
@@ -105,6 +105,7 @@ class Rows {
   std::optional<std::string> look_up(const CandidateRecord& candidate) {
     if (black_listed_.contains(candidate.id)) return leave_out("black-listed");
     const Signature signature = parse_signature(candidate.signature);
+    if (is_float64(signature.types)) return leave_out("for float64, which no embedded kernel has");
     if (illegal_reason(candidate.variant, device_.profile.limits, signature))
       return leave_out("illegal on it by its limits");
     if (emit_gemm(candidate.variant, signature).hash != candidate.hash)

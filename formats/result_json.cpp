@@ -60,12 +60,15 @@ std::string text(const Json& json, const char* name, std::string otherwise) {
   return value;
 }
 
-float scalar(const Json& json, const char* name, float otherwise) {
+double scalar(const Json& json, const char* name, double otherwise, const Types& types) {
   const auto at = json.find(name);
   if (at == json.end()) return otherwise;
-  if (!at->is_number() || !std::isfinite(at->get<float>()))
-    refuse("'{}' is {}, not a number of float32", name, printable(at->dump()));
-  return at->get<float>();
+  const double value = at->is_number() ? scalar_of(types, at->get<double>())
+                                       : std::numeric_limits<double>::infinity();
+  if (!std::isfinite(value))
+    refuse("'{}' is {}, not a number of {}", name, printable(at->dump()),
+           is_float64(types) ? "float64" : "float32");
+  return value;
 }
 
 const Json& object(const Json& json, std::string_view what) {
@@ -161,8 +164,8 @@ Problem parse_problem(const Json& json) {
     p.batch = single.batch;
   }
   p.epilogue = parse_epilogue(text(json, "epilogue", ""));
-  p.alpha = scalar(json, "alpha", 1);
-  p.beta = scalar(json, "beta", 0);
+  p.alpha = scalar(json, "alpha", 1, types);
+  p.beta = scalar(json, "beta", 0, types);
   for (const auto& [name, member] : kStrides)
     p.*member = whole(json, name, 0, std::int64_t{1} << 40, p.*member);
   validate(p);

@@ -107,6 +107,12 @@ struct ReducePushConstants {
   std::uint32_t batch, partials;
 };
 
+static_assert(sizeof(GroupedPushConstants) == sizeof(GemmPushConstants));
+static_assert(offsetof(GemmPushConstants, split_depth) - offsetof(GemmPushConstants, base_a) ==
+              4 * (GemmPushConstants::kWordsBehind - 1));
+static_assert(offsetof(ReducePushConstants, partials) - offsetof(ReducePushConstants, offset_c) ==
+              4 * (ReducePushConstants::kWordsBehind - 1));
+
 /// Bytes of the block of GemmPushConstants or ReducePushConstants in the kernels of these types.
 template <typename Block>
 requires(Block::kWordsBehind > 0) constexpr std::uint32_t block_bytes(const Types& t) {

@@ -21,8 +21,12 @@ inline constexpr int kGroupTilesLocalSize = 64;
 inline constexpr int kLargestTile = 1024;  // of any tile or register size
 inline constexpr int kMostSlices = 256;    // of k, with split-K
 inline constexpr int kElementBytes = 4;
-inline constexpr int kWidestLoadBytes = 16;  // of any kernel from a buffer
+inline constexpr int kWidestLoadBytes = 16;  // from a buffer, but of float64 (load_bytes)
 inline constexpr int kTexelElements = 4;  // of RGBA32; also of the vectors that pack kernels write
+/// The widest load of operands of this type.
+constexpr std::int64_t load_bytes(DataType type) {
+  return std::max<std::int64_t>(kWidestLoadBytes, kTexelElements * bytes_of(type));
+}
 
 /// Bytes of an element in the registers and the shared memory of a kernel that has no matrix units,
 /// in a packed operand and in a partial sum.

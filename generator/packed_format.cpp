@@ -14,7 +14,7 @@ std::optional<PackedFormat> packed_format(const Variant& v, const Problem& p, Op
                       .panel_rows = layout.panel_rows,
                       .group_k = layout.group_k / steps_per_panel_word(v, p.types),
                       .padded_rows = rows,
-                      .padded_depth = rows == 0 ? 0 : panel_words(v, p, operand) / rows};
+                      .padded_depth = rows == 0 ? 0 : panel_stride(v, p, operand) / rows};
 }
 
 double packing_share(const Variant& v, const Problem& p, Operand operand) {

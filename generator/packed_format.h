@@ -13,15 +13,16 @@ namespace rooftile {
 
 /// The array [padded_rows / panel_rows][padded_depth / group_k][panel_rows][group_k]. Rows are
 /// those of op(A) (m) or the columns of op(B) (n), and depth is k. padded_depth and group_k count
-/// float32 elements, or 32-bit words that hold several elements along k.
+/// elements, or 32-bit words that hold several elements along k.
 struct PackedFormat {
-  // Of an element in a word; at 32 a word is one float32, whatever the stored type.
+  // Of an element. At 32 it is float32, whatever the stored type, and at 64 float64.
   int element_bits = 32;
   int panel_rows = 0, group_k = 0;
   std::int64_t padded_rows = 0, padded_depth = 0;
 
   bool operator==(const PackedFormat&) const = default;
-  std::int64_t words() const { return padded_rows * padded_depth; }  // 32-bit words of a matrix
+  /// 32-bit words of a matrix.
+  std::int64_t words() const { return padded_rows * padded_depth * (element_bits > 32 ? 2 : 1); }
 };
 
 /// Whether the kernel reads an operand that is packed for it.

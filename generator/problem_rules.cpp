@@ -137,15 +137,15 @@ bool scales_fit(const Case& c, LoadPath path) {
 }
 
 bool panels_fit(const Case& c, Operand operand, LoadPath path) {
-  const std::int64_t elements = packed_words(c.v, c.p, operand);
+  const std::int64_t words = packed_words(c.v, c.p, operand);
   const LoadPath read = operand == Operand::kA ? c.v.load_path_a : c.v.load_path_b;
-  if (path == LoadPath::kTexel) return read != path || fits(c, path, kTexelElements, elements);
+  if (path == LoadPath::kTexel) return read != path || fits(c, path, kTexelElements, words);
   // Written as a storage buffer whichever way they are read; the panels of experts in several
   // steps, if each expert's begin where a binding may.
   constexpr std::int64_t kAlignedWords = 64;
   const bool by_expert = operand == Operand::kB && is_grouped(c.p) && read == LoadPath::kTexel &&
-                         elements / matrices_b(c.p) % kAlignedWords == 0;
-  return fits(c, path, kTexelElements, by_expert ? elements / matrices_b(c.p) : elements);
+                         words / matrices_b(c.p) % kAlignedWords == 0;
+  return fits(c, path, kTexelElements, by_expert ? words / matrices_b(c.p) : words);
 }
 
 /// Loop trips of one invocation, over all its loops.
@@ -218,10 +218,10 @@ constexpr std::array kProblemRules = {
                 }},
     ProblemRule{"packed operands reach beyond 32-bit element addresses or the largest allocation",
                 [](const Case& c) {
-                  const std::int64_t elements = std::max(packed_words(c.v, c.p, Operand::kA),
-                                                         packed_words(c.v, c.p, Operand::kB));
-                  return elements <= kMostElements &&
-                         static_cast<std::uint64_t>(elements) * kElementBytes <=
+                  const std::int64_t words = std::max(packed_words(c.v, c.p, Operand::kA),
+                                                      packed_words(c.v, c.p, Operand::kB));
+                  return words <= kMostElements &&
+                         static_cast<std::uint64_t>(words) * kElementBytes <=
                              c.limits.max_memory_allocation_bytes;
                 }},
     ProblemRule{"vector loads need lda and ldb in multiples of the vector width",

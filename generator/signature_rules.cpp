@@ -167,7 +167,8 @@ constexpr std::array kSignatureRules = {
                     return shared_bytes(c.v, c.s) <= shared_bytes_left(c.v, c.limits);
                   }},
     SignatureRule{
-        "reduction atomic adds float32 in storage buffers, which the device cannot, or int32",
+        "reduction atomic adds float32 in storage buffers, where the device can, or int32, but "
+        "never float64",
         [](const TypedKernel& c) {
           return c.v.reduction == Reduction::kOrdered || part_type(c.s.types) == DataType::kI32 ||
                  (part_type(c.s.types) == DataType::kF32 && c.limits.float32_atomic_add);

@@ -179,7 +179,12 @@ void TuneRun::use_imported(CandidateRunner& runner, Part part) {
 Calibration TuneRun::calibrated() {
   const std::optional<Calibration> known =
       options_.recalibrate ? std::nullopt : known_calibration(store_, device_);
-  if (known) return *known;
+  // Calibrations of version 0.1.0 lack the rate of float64.
+  const bool is_whole =
+      !device_.limits.float64_arithmetic || (known && known->device.fma_f64_gflops > 0) ||
+      std::ranges::none_of(options_.problems,
+                           [](const TuneProblem& x) { return is_float64(x.problem.types); });
+  if (known && is_whole) return *known;
   Calibration theirs;
   for (const RowId row : certifiable_rows(store_, device_row_))
     if (!is_calibrated(theirs.device))

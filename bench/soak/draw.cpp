@@ -21,7 +21,7 @@ constexpr std::int64_t kMostSteps = 1 << 17, kMostElements = 1 << 12, kLargerBy 
 const std::vector<std::string>& all_types() {
   static const std::vector<std::string> types = [] {
     std::istringstream words(
-        "f16 bf16 f32_f16 f32_bf16 f16_f16 bf16_bf16 f16_bf16 f16_f16_sum_f16 "
+        "f64 f16 bf16 f32_f16 f32_bf16 f16_f16 bf16_bf16 f16_bf16 f16_f16_sum_f16 "
         "f16_sum_f16 i8_i32 i8 i8_f16 u8_i32 u8 u8_bf16 f32xq4b32 f16xq4b16_f16 "
         "f32xq4b32z f16xq4b64zf_f16 f32xq8b16z f16xq8b128_f16 f32xq8b32zf f16xq4b256z "
         "f32xq4_0 bf16xq5_0_f16 f16xq8_0 f32xq4_k f16xq5_k_f16 f32xq6_k bf16xmxfp4 "
@@ -60,7 +60,7 @@ Types CaseSource::types() {
 
 Epilogue CaseSource::epilogue(const Types& types) {
   Epilogue e;
-  if (types.c == DataType::kI32 || !one_in(3)) return e;
+  if (has_precise_sums(types) || !one_in(3)) return e;  // The former have none.
   e.row_scale = one_in(3);
   e.column_scale = one_in(3);
   e.bias = static_cast<Bias>(random_.below(3));

@@ -28,15 +28,17 @@ SoakCall::SoakCall(const SoakCase& test, SoakOperands& operands, Pointers pointe
           .n = p.n,
           .k = p.k,
           .batch = p.batch,
-          .alpha = static_cast<float>(p.alpha),
-          .beta = static_cast<float>(p.beta),
+          .alpha = is_float64(p.types) ? 0 : static_cast<float>(p.alpha),
+          .beta = is_float64(p.types) ? 0 : static_cast<float>(p.beta),
           .lda = p.lda,
           .ldb = p.ldb,
           .ldc = p.ldc,
           .stride_a = p.stride_a,
           .stride_b = p.stride_b,
           .stride_c = p.stride_c,
-          .tier = static_cast<rooftile_tier>(test.tier)};
+          .tier = static_cast<rooftile_tier>(test.tier),
+          .alpha_f64 = is_float64(p.types) ? p.alpha : 0,
+          .beta_f64 = is_float64(p.types) ? p.beta : 0};
   if (host) set_operands(test, operands);
   if (any(p.epilogue)) set_epilogue(test, operands, host);
   if (quantized(p.types)) set_quantization(test, operands, host);

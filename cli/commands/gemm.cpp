@@ -142,11 +142,12 @@ int multiply(const Globals& globals, const GemmArguments& arguments) {
 void add_gemm(CLI::App& app, const Globals& globals, Action& action) {
   CLI::App* command = app.add_subcommand("gemm", "Multiply two NumPy files");
   command->footer(
-      "Files may be in C or Fortran order; the result is in C order. a float64\n"
+      "Files may be in C or Fortran order; the result is in C order. A float64\n"
       "file gives float64, float16 files float16, int8 and uint8 files int32, others\n"
       "float32. With --scales, B holds quantised values as `rooftile quantize` writes\n"
       "them; the blocks of a GGUF file are read as they lie there, and its floats are\n"
-      "widened to float32. The first call's time contains opening the device,\n"
+      "widened to float32, and A of float64 rounded to that. The first call's time contains "
+      "opening the device,\n"
       "compiling the kernel and loading BLAS. The rate is the median of further calls:\n"
       "100, or as many as half a second has time for.\n"
       "Examples:\n  rooftile gemm A.npy B.npy -o C.npy --verify\n"

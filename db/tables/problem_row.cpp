@@ -36,8 +36,8 @@ Problem read_problem(Sql& sql) {
   p.stride_b = sql.integer();
   p.stride_c = sql.integer();
   p.epilogue = parse_epilogue(sql.text());
-  p.alpha = static_cast<float>(sql.real());
-  p.beta = static_cast<float>(sql.real());
+  p.alpha = scalar_of(p.types, sql.real());
+  p.beta = scalar_of(p.types, sql.real());
   p.grouping.experts = sql.integer();
   p.grouping.groups = sql.integer();
   p.grouping.largest = sql.integer();

@@ -90,9 +90,9 @@ typedef enum rooftile_tier {
   /// float64, the call runs as HOST64 and is reported as HOST64.
   ROOFTILE_TIER_HOST = 2,
   ROOFTILE_TIER_HOST1 = 3,  ///< BLAS on one thread; otherwise the same as HOST.
-  /// BLAS in float64 over widened inputs, with alpha, beta and the epilogue in float64 too. The
-  /// result is rounded once, to C's type. AUTO uses this tier only where a guard or a precision
-  /// requires it.
+  /// BLAS in float64, over widened inputs where these are not F64, with alpha, beta and the
+  /// epilogue in float64 too. The result is rounded once, to C's type. AUTO uses this tier only
+  /// where a guard or a precision requires it.
   ROOFTILE_TIER_HOST64 = 4,
   /// Only as an answer, never as a wish: several devices, or devices and the host, each computed a
   /// part of the call (rooftile_devices).
@@ -112,7 +112,8 @@ typedef enum rooftile_devices {
 } rooftile_devices;
 
 /// Accuracy that a result must have. Every function that takes a context keeps it on every tier or
-/// fails with UNSUPPORTED. docs/precision.md has the table.
+/// fails with UNSUPPORTED. F64 operands and an I32 C meet all of them on every tier, so that
+/// nothing below is done or refused for them. docs/precision.md has the table.
 typedef enum rooftile_precision {
   /// The context's precision. A context's own default is $ROOFTILE_PRECISION (relaxed, standard,
   /// high or exact64), else STANDARD.
@@ -314,8 +315,8 @@ typedef struct rooftile_quantization {
 ///   for A or B, the whole batch shares that matrix. The matrices C must not overlap each other; by
 ///   stride, they may lie behind each other or side by side in the rows of one matrix.
 /// - Precision: sums are float32 (int32 for I8 and U8, float64 for F64). Results are rounded to the
-/// nearest value of
-///   C's type, or to one of the two neighbouring values on devices that round otherwise.
+///   nearest value of C's type, or to one of the two neighbouring values on devices that round
+///   otherwise.
 /// - Quantised B: A is F32 or F16 (or BF16 beside the blocks of a GGUF file), layout is ROW_MAJOR,
 ///   trans_b is TRANSPOSE, ldb is 0 or ceil(k / block) * block, and the whole batch shares B
 ///   (stride_b is 0).
@@ -344,8 +345,8 @@ typedef struct rooftile_gemm_args {
   const rooftile_guard* guard;  ///< NULL: the context's precision, no scan and no check.
   rooftile_packed* packed;      ///< A or B, packed before. Then a or b may be NULL, and its ld 0.
   int64_t devices;              ///< A rooftile_devices.
-  /// Of F64, whose alpha and beta are 0 (INVALID_ARGUMENT otherwise); 0 for all other types. A
-  /// library of version 0.1.0 does not know these fields.
+  /// The scalars of F64 operands, whose alpha and beta stay 0. With other types these two stay 0.
+  /// A library of version 0.1.0 does not know them.
   double alpha_f64, beta_f64;
 } rooftile_gemm_args;
 

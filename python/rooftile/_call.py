@@ -4,7 +4,7 @@ import math
 from typing import Any, List, NamedTuple, Optional, Tuple, Union
 
 from . import _abi
-from ._abi import BF16, F16, F32, I8, I32, ITEM_SIZES, RESULTS, TYPE_NAMES, U8
+from ._abi import BF16, F16, F32, F64, I8, I32, ITEM_SIZES, RESULTS, TYPE_NAMES, U8
 from ._layout import Operand, as_stored, operand_of, place_batch
 from ._operands import array_of, operand_views
 from ._result import as_numpy_returns, new_result
@@ -154,6 +154,9 @@ def check_result_type(name: str, wanted: Optional[int], kind: int, operands: int
     """name: the argument that has the type, if dtype_out has not. Errors: TypeError."""
     if kind == I32 and operands not in (I8, U8):
         raise TypeError(f"{name if wanted is None else 'dtype_out'} is int32, the result of int8 or uint8; a is {TYPE_NAMES[operands]}")
+    if (kind == F64) != (operands == F64):
+        raise TypeError(f"{name if wanted is None else 'dtype_out'} is {TYPE_NAMES[kind]}; the result of {TYPE_NAMES[operands]} is "
+                        f"{'' if operands == F64 else 'not '}float64")
 
 
 def _check_result(view: View, name: str, fits: bool, shapes: Shapes, kind: int) -> None:

@@ -2,7 +2,7 @@
 import ctypes
 from typing import Any, Optional, Tuple, Union
 
-from ._abi import BF16, F16, F32, I32, TYPE_NAMES
+from ._abi import BF16, F16, F32, F64, I32, TYPE_NAMES
 from ._result import numpy_module
 from ._views import View, check_held, view_of
 from .weights import Packed, Quantized
@@ -11,7 +11,7 @@ _FLOATS = (F32, F16, BF16)
 
 
 def array_of(x: Any, name: str, kind: int = F32) -> Any:
-    """An array of float32 (or float16, or int32 of integers: kind) for a list or tuple of numbers; what holds arrays keeps their type;
+    """An array of float32 (or float16, float64, or int32 of integers: kind) for a list or tuple of numbers; what holds arrays keeps their type;
     anything else as it is.
 
     Errors: TypeError for lists of other things, ValueError for rows of different lengths and for numbers beyond the type."""
@@ -34,6 +34,8 @@ def array_of(x: Any, name: str, kind: int = F32) -> Any:
         if (array != array.astype("int32")).any():
             raise ValueError(f"{name} has integers beyond int32")
         return array.astype("int32")
+    if kind == F64:
+        return array.astype(float)
     with numpy.errstate(over="ignore"):
         rounded = array.astype("float16" if kind == F16 else "float32")
     if (numpy.isinf(rounded) & numpy.isfinite(array)).any():
@@ -77,17 +79,24 @@ def differ(a: int, b: int) -> bool:
     return a != b and a in _FLOATS and b in _FLOATS
 
 
+def arrays_of(a: Any, b: Any) -> Tuple[Any, Any]:
+    """Both, with lists of numbers as arrays: of float64 beside an array of that, else of float32. Errors: those of array_of."""
+    kinds = [F64 if str(getattr(other, "dtype", "")).endswith("float64") else F32 for other in (b, a)]
+    return array_of(a, "a", kinds[0]), array_of(b, "b", kinds[1])
+
+
 def operand_views(a: Any, b: Any, dtype: Optional[int]) -> Tuple[View, Union[View, Quantized]]:
     """The memory of both, as float32 where they are floats of different types. dtype: what uint16 memory holds.
 
     Errors: those of operand_view, and TypeError for two other types."""
     packed = isinstance(b, Packed)
     b = b.original if packed else b
-    va = view_of(array_of(a, "a"), "a", dtype)
+    a, b = arrays_of(a, b)
+    va = view_of(a, "a", dtype)
     if isinstance(b, Quantized):
         check_held(va, "a", dtype)
         return va, b
-    vb = view_of(array_of(b, "b"), "b", dtype)
+    vb = view_of(b, "b", dtype)
     if dtype not in (None, va.type, vb.type):
         check_held(va, "a", dtype)
     if differ(va.type, vb.type) and not packed:

@@ -5,7 +5,7 @@ from typing import Any, Dict, List, Tuple, Union
 from . import _abi
 from ._abi import F32, ITEM_SIZES, TYPE_NAMES
 from ._call import Options, check_result_type, number_of
-from ._operands import array_of, check_types, differ, widened
+from ._operands import array_of, arrays_of, check_types, differ, widened
 from ._shapes import Shape, broadcast, contiguous_strides, count, repeated_strides, single_stride, text
 from ._views import operand_view, type_of, view_of
 from .device_array import DeviceArray, DeviceSession, Memory, uploaded
@@ -97,7 +97,7 @@ def operands_on_device(session: DeviceSession, a: Any, b: Any,
     if isinstance(b, Packed):
         raise TypeError("b is Packed, which is for an a in the processor's memory; beside a DeviceArray give a DeviceArray of the array "
                         "that was packed, or Quantized")
-    given = {"a": array_of(a, "a"), "b": array_of(b, "b")}
+    given = dict(zip("ab", arrays_of(a, b)))
     kept = (DeviceArray, Quantized, PackedExperts)
     if not isinstance(b, (Quantized, PackedExperts)):
         held = None if dtype is None else type_of("dtype", dtype)

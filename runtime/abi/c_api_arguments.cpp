@@ -263,6 +263,14 @@ DataType data_type(const char* argument, const rooftile_type& value) {
   return enumerator(argument, "rooftile_type", value_of(value), DataType::kF64);
 }
 
+void check_knows_float64(const rooftile_gemm_args* given) {
+  if (given->struct_size < sizeof *given && value_of(given->type) == ROOFTILE_F64)
+    fail(ErrorCode::kInvalidArgument,
+         "type is F64, whose alpha_f64 and beta_f64 are not in a structure of struct_size {}: "
+         "compile with a later header",
+         given->struct_size);
+}
+
 Activation activation_of(std::int64_t value) {
   if (value < 0 || value > static_cast<std::int64_t>(Activation::kSilu))
     fail(ErrorCode::kInvalidArgument, "activation is {}; see rooftile_activation", value);
@@ -328,12 +336,14 @@ GemmCall checked_grouped_call(const rooftile_gemm_args* given, const Grouping& g
   types.a = data_type("type", args->type);
   types.c = data_type("type_c", args->type_c);
   types.f16_sums = args->f16_sums != 0;
-  set_scalars(call.problem, *args);
+  check_knows_float64(given);
   const Layout layout = layout_of(args->layout);
   std::optional<Given<rooftile_quantization>> quantization;
   if (args->quantization != nullptr)
     add_quantization(call, *quantization.emplace("quantization", args->quantization));
   types.f16_sums = may_sum_in_f16(types);
+  validate(types);
+  set_scalars(call.problem, *args);
   if (args->epilogue != nullptr) add_epilogue(call, args->epilogue);
   add_batch(call, *args, layout);
   add_grouping(call, grouping, expert_columns);

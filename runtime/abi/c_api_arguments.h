@@ -35,6 +35,11 @@ template <typename T>
 inline constexpr std::size_t kLeastBytes = sizeof(T);
 template <>
 inline constexpr std::size_t kLeastBytes<rooftile_gemm_args> = 216;
+static_assert(offsetof(rooftile_gemm_args, alpha_f64) == kLeastBytes<rooftile_gemm_args>);
+
+/// Throws kInvalidArgument where operands of type F64 come in a structure of version 0.1.0, which
+/// lacks their alpha.
+void check_knows_float64(const rooftile_gemm_args* given);
 
 /// Smallest legal size and current size of a structure. The caller's size is the first field of its
 /// structure.

@@ -135,6 +135,7 @@ ResidentCall resident_grouped_call(const rooftile_gemm_args* given, const Operan
                                    std::int64_t expert_columns,
                                    std::shared_ptr<const ResidentGroups> groups) {
   const Given args("args", given);
+  check_knows_float64(given);
   check_resident(*args, places);
   const HostForm form(*args, places);
   const GemmCall call = checked_grouped_call(&form.args(), grouping, expert_columns);
@@ -147,6 +148,7 @@ ResidentCall resident_grouped_call(const rooftile_gemm_args* given, const Operan
 ResidentCall resident_experts(const rooftile_gemm_args* given, const OperandSlots& places,
                               const Grouping& grouping) {
   const Given args("args", given);
+  check_knows_float64(given);
   if (args->packed != nullptr)
     fail(ErrorCode::kInvalidArgument, "args has a packed operand already");
   // How A and C are stored, and the epilogue of later calls, do not matter.
@@ -168,6 +170,7 @@ ResidentCall resident_experts(const rooftile_gemm_args* given, const OperandSlot
 ResidentCall resident_operand(const rooftile_gemm_args* given, const OperandSlots& places,
                               Operand operand) {
   const Given args("args->call", given);
+  check_knows_float64(given);
   check_resident(*args, places);
   const HostForm form(*args, places);
   const GemmCall call = checked_call(&form.args());

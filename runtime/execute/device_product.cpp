@@ -17,8 +17,6 @@
 namespace rooftile {
 namespace {
 
-constexpr std::uint64_t kLoadBytes = 16;  // Widest load of a kernel.
-
 /// A, B or C: memory of the caller, of the device, or both.
 struct Matrix {
   TransferPath transfer_path = TransferPath::kStaged;  // Transfer path to the kernel.
@@ -55,9 +53,9 @@ TransferPaths transfer_paths_of(const GemmCall& call, const SpotCheck* check,
   return transfer_paths;
 }
 
-bool in_place(TransferPath transfer_path, const void* at, std::uint64_t alignment) {
+bool in_place(TransferPath transfer_path, const void* at, std::int64_t alignment) {
   return transfer_path == TransferPath::kInPlace &&
-         reinterpret_cast<std::uintptr_t>(at) % alignment == 0;
+         reinterpret_cast<std::uintptr_t>(at) % static_cast<std::uintptr_t>(alignment) == 0;
 }
 
 std::uint64_t span_bytes(std::int64_t elements, DataType type) {
@@ -92,7 +90,7 @@ struct DeviceProduct::Impl {
   /// Sets up the problem with the final placement of every operand.
   void lay_out();
   void try_import(Matrix& matrix, TransferPath transfer_path, const void* at, std::uint64_t size,
-                  std::uint64_t alignment) const;
+                  std::int64_t alignment) const;
   void stage_inputs();
   void stage_c();
   void put(const DeviceInput& target, Extent extent, DataType type, const void* from,
@@ -137,7 +135,7 @@ BoundOperands bound_operands(const GemmCall& call, const DeviceProfile& profile,
   const auto bound = [&](Operand operand, TransferPath transfer_path, const void* at,
                          std::int64_t elements) {
     const bool packed = call.packed != nullptr && call.packed->shape.operand == operand;
-    if (!packed && at != nullptr && in_place(transfer_path, at, kLoadBytes))
+    if (!packed && at != nullptr && in_place(transfer_path, at, load_bytes(p.types.a)))
       if (const auto pages =
               ImportedOperand::pages(profile.limits, at, span_bytes(elements, p.types.a)))
         return BoundOperand{pages->end - pages->begin, pages->reachable_bytes};
@@ -180,11 +178,11 @@ DeviceProduct::Impl::Impl(const DeviceLink& device_link, std::shared_ptr<const K
   if (form != nullptr && form->panels)
     plan = without_packing(std::move(plan), call.packed->shape.operand);
   stage_inputs();
-  const auto workspace_of = [&](std::int64_t elements) {
-    return elements == 0 ? nullptr
-                         : std::make_unique<PooledBuffer>(
-                               link.pool, static_cast<std::uint64_t>(elements) * sizeof(float),
-                               BufferUse::kDevice);
+  const auto workspace_of = [&](std::int64_t words) {
+    return words == 0 ? nullptr
+                      : std::make_unique<PooledBuffer>(
+                            link.pool, static_cast<std::uint64_t>(words) * sizeof(std::uint32_t),
+                            BufferUse::kDevice);
   };
   packed_a = workspace_of(plan.packed_a_words);
   packed_b = workspace_of(plan.packed_b_words);
@@ -197,7 +195,7 @@ DeviceProduct::Impl::Impl(const DeviceLink& device_link, std::shared_ptr<const K
 }
 
 void DeviceProduct::Impl::try_import(Matrix& matrix, TransferPath transfer_path, const void* at,
-                                     std::uint64_t size, std::uint64_t alignment) const {
+                                     std::uint64_t size, std::int64_t alignment) const {
   if (transfer_path != TransferPath::kCopied && transfer_path != TransferPath::kInPlace) return;
   if (transfer_path == TransferPath::kInPlace && !in_place(transfer_path, at, alignment)) return;
   matrix.imported = ImportedOperand::of(*link.device, at, size);
@@ -208,13 +206,14 @@ void DeviceProduct::Impl::import_operands() {
   const TransferPaths transfer_paths = transfer_paths_of(call, check, link.profile, link.rates);
   const Problem& p = call.problem;
   if (!is_packed(Operand::kA))
-    try_import(a, transfer_paths.a, call.a, span_bytes(span_a(p), p.types.a), kLoadBytes);
+    try_import(a, transfer_paths.a, call.a, span_bytes(span_a(p), p.types.a),
+               load_bytes(p.types.a));
   if (!quantized(p.types) && !is_packed(Operand::kB))
-    try_import(b, transfer_paths.b, call.b, span_bytes(span_b(p), p.types.a), kLoadBytes);
+    try_import(b, transfer_paths.b, call.b, span_bytes(span_b(p), p.types.a),
+               load_bytes(p.types.a));
   const bool reads_c = p.beta != 0.0f;
   const TransferPath way_c = reads_c ? transfer_paths.c_in : transfer_paths.c_out;
-  try_import(c, way_c, call.c, span_bytes(span_c(p), p.types.c),
-             static_cast<std::uint64_t>(bytes_of(p.types.c)));
+  try_import(c, way_c, call.c, span_bytes(span_c(p), p.types.c), bytes_of(p.types.c));
   for (const Matrix* read : {&a, &b})
     if (read->imported && c.imported && c.imported->shares_pages(*read->imported)) c = {};
   if (!reads_c && c.imported) c_out = way_c;

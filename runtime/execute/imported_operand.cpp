@@ -21,8 +21,9 @@ std::optional<ImportedOperand::Pages> ImportedOperand::pages(const DeviceLimits&
   const bool whole_pages = page % alignment == 0;
   if (!whole_pages && (begin != address || end != address + bytes)) return std::nullopt;
   if (end - begin > limits.max_memory_allocation_bytes) return std::nullopt;
-  return Pages{begin, end,
-               std::min(round_up(address - begin + bytes, kWidestLoadBytes), end - begin)};
+  return Pages{
+      begin, end,
+      std::min(round_up(address - begin + bytes, load_bytes(DataType::kF64)), end - begin)};
 }
 
 std::optional<ImportedOperand> ImportedOperand::of(Device& device, const void* at,

@@ -278,9 +278,8 @@ double multiply_add_ns(const Problem& p, const Variant& v, const DeviceRates& ra
                        double multiply_adds) {
   const double flops = 2 * multiply_adds;
   const double apart = over(flops, math_gflops(rates, p.types, v));
-  const bool float32 = v.family != Family::kMatrix && v.dot == 1;
-  return is_synchronised(v) && float32 ? std::max(apart, over(flops, rates.synchronised_fma_gflops))
-                                       : apart;
+  if (!is_synchronised(v) || v.family == Family::kMatrix || v.dot > 1) return apart;
+  return std::max(apart, over(words_of_element(p) * flops, rates.synchronised_fma_gflops));
 }
 
 double launch_ns(const Variant& v, const DeviceRates& rates, double workgroups) {

@@ -265,9 +265,11 @@ double matrix_gflops(const DeviceRates& rates, const Types& types) {
 double math_gflops(const DeviceRates& rates, const Types& types, const Variant& v) {
   if (v.family == Family::kMatrix) return matrix_gflops(rates, types);
   if (v.dot > 1) return rates.dot_gflops;
-  // Calibrations of version 0.1.0 have no rate of float64, which is at most half of float32's.
+  // Where it was not measured, as by version 0.1.0, the rate of most GPUs: data centres' have up to
+  // that of float32, others 1/16 to 1/64 of it.
+  constexpr double kShareOfFloat64 = 1.0 / 32;
   if (is_float64(types))
-    return rates.fma_f64_gflops > 0 ? rates.fma_f64_gflops : rates.fma_gflops / 2;
+    return rates.fma_f64_gflops > 0 ? rates.fma_f64_gflops : kShareOfFloat64 * rates.fma_gflops;
   // Sums in f16 run at the faster of the two rates, because compilers may use either.
   return types.f16_sums ? std::max(rates.fma_gflops, rates.fma_f16_gflops) : rates.fma_gflops;
 }

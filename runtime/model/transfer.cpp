@@ -3,12 +3,11 @@
 #include <limits>
 
 #include "core/enum_words.h"
+#include "generator/layout.h"
 
 namespace rooftile {
 namespace {
 
-// Widest load of a kernel, to which rows of staged copies are padded.
-constexpr std::int64_t kLoadBytes = 16;
 // Elements to which rows of a staged C are padded, whatever its type.
 constexpr std::int64_t kRowElementsOfC = 4;
 
@@ -27,7 +26,7 @@ struct Stored {
   }
   bool in_whole_loads() const {
     const auto whole = [&](std::int64_t elements) {
-      return elements * bytes_of(type) % kLoadBytes == 0;
+      return elements * bytes_of(type) % load_bytes(type) == 0;
     };
     return whole(ld) && (matrices == 1 || whole(stride));
   }
@@ -84,7 +83,7 @@ class Link {
   /// Offer for a C that the device may write.
   Offer c_out(const Stored& c) const {
     // Smaller elements are written together with their neighbours.
-    const bool words = bytes_of(c.type) == 4;
+    const bool words = bytes_of(c.type) >= 4;
     return best(staged_out(c.bytes).ns, copied_c_ns(c, rates_.import_download_gbps),
                 words ? in_place_ns(c, rates_.import_write_extra_ns) : kImpossible);
   }

@@ -62,8 +62,8 @@ std::vector<Vector> vectors_of(const ResidentCall& call, Placement& placement) {
   return vectors;
 }
 
-std::uint64_t float_bytes(std::int64_t elements) {
-  return static_cast<std::uint64_t>(elements) * sizeof(float);
+std::uint64_t bytes_of_words(std::int64_t words) {
+  return static_cast<std::uint64_t>(words) * sizeof(std::uint32_t);
 }
 
 void bind_vectors(BoundCall& bound, const DeviceLimits& limits) {
@@ -74,7 +74,7 @@ void bind_vectors(BoundCall& bound, const DeviceLimits& limits) {
                         })->at;
   const Region base = align(first, binding_alignment(limits), 32).region;
   bound.gathers_vectors = std::ranges::any_of(vectors, [&](const Vector& v) {
-    const std::uint64_t end = v.at->offset_bytes + float_bytes(v.count);
+    const std::uint64_t end = v.at->offset_bytes + bytes_of_words(v.count);
     return v.at->buffer != base.buffer ||
            end - base.offset_bytes > limits.max_storage_buffer_range_bytes;
   });
@@ -146,9 +146,9 @@ ResidentProduct::ResidentProduct(std::shared_ptr<Device> device,
               ? kernel_->plan_grouped(p, bound_.placement, tiles_, max_flops)
               : kernel_->plan(p, bound_.placement, max_flops);
   if (bound_.panels != nullptr) plan_ = without_packing(std::move(plan_), bound_.packed);
-  workspace_ = {.packed_a_bytes = float_bytes(plan_.packed_a_words),
-                .packed_b_bytes = float_bytes(plan_.packed_b_words),
-                .parts_bytes = float_bytes(plan_.part_words)};
+  workspace_ = {.packed_a_bytes = bytes_of_words(plan_.packed_a_words),
+                .packed_b_bytes = bytes_of_words(plan_.packed_b_words),
+                .parts_bytes = bytes_of_words(plan_.part_words)};
   if (bound_.call.groups != nullptr && bound_.call.groups->on_device()) {
     check_loop_trips("making the list of tiles of groups", loop_of(1, loop_of(p.grouping.groups)),
                      device_->profile().limits);
@@ -157,7 +157,7 @@ ResidentProduct::ResidentProduct(std::shared_ptr<Device> device,
   }
   if (bound_.gathers_vectors)
     for (const Vector& v : vectors_of(bound_.call, bound_.placement))
-      workspace_.vectors_bytes += float_bytes(v.count);
+      workspace_.vectors_bytes += bytes_of_words(v.count);
   const std::uint64_t alignment = binding_alignment(device_->profile().limits);
   for (const std::uint64_t bytes :
        {workspace_.packed_a_bytes, workspace_.packed_b_bytes, workspace_.parts_bytes,
@@ -314,9 +314,9 @@ ProductSteps ResidentProduct::steps(const Region& workspace, const Buffer& nothi
     const Buffer* gathered = part(workspace_.vectors_bytes);
     Placement offsets = bound_.placement;
     for (const Vector& v : vectors_of(bound_.call, offsets)) {
-      const std::uint64_t bytes = float_bytes(v.count);
+      const std::uint64_t bytes = bytes_of_words(v.count);
       made.steps.emplace_back(CopyStep{{v.at->buffer, v.at->offset_bytes, bytes},
-                                       {gathered, float_bytes(*v.offset), bytes}});
+                                       {gathered, bytes_of_words(*v.offset), bytes}});
       made.reads.push_back({v.at->buffer, v.at->offset_bytes, v.at->offset_bytes + bytes});
     }
     operands.vectors = gathered;

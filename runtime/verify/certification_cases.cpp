@@ -219,6 +219,9 @@ std::vector<CertificationCase> certification_cases(const Variant& v, const Signa
   cases.push_back({.problem = aligned});
   add_fragment_stores(cases, v, s, aligned);
   if (splits_operands(v, s.types)) add_magnitudes(cases, v, s, aligned, exact);
+  // Float64 computed by pairs of float32 would have their range.
+  if (is_float64(s.types))
+    cases.push_back({.problem = aligned, .plant = InjectedFault::kMagnitudes});
   return legal_ones();
 }
 

@@ -68,8 +68,11 @@ void fill(char* matrix, Extent extent, std::int64_t ld, DataType type, InjectedF
       if (plant == InjectedFault::kDenormals && draw < 4) value *= smallest_normal(type);
       if (plant == InjectedFault::kInfinities && draw == 0)
         value = std::copysign(std::numeric_limits<double>::infinity(), value);
-      if (plant == InjectedFault::kMagnitudes)
-        value = std::ldexp(value, static_cast<int>(random.below(121)) - 60);
+      if (plant == InjectedFault::kMagnitudes) {
+        const int most = type == DataType::kF64 ? 480 : 60;
+        value = std::ldexp(
+            value, static_cast<int>(random.below(2 * static_cast<std::uint64_t>(most) + 1)) - most);
+      }
       if (plant == InjectedFault::kOneLarge)
         value = (along_k ? at : r) == 3 ? 1 : std::ldexp(1.4 + std::abs(value) / 80, -12);
     }

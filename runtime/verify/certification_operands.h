@@ -17,7 +17,7 @@ enum class InjectedFault : std::uint8_t {
   kNothing,
   kDenormals,
   kInfinities,
-  kMagnitudes,  ///< All values have magnitudes from 2^-60 to 2^60 (types with float32's range).
+  kMagnitudes,  ///< Values have magnitudes from 2^-60 to 2^60 (float64: from 2^-480 to 2^480).
   kOneLarge     ///< Of the products along k one is 1, and the others are a little below 2^-23.
 };
 

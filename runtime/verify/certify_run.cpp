@@ -51,11 +51,11 @@ CaseResult run_case(Device& device, const Kernel& kernel, const CertificationCas
   const GemmPlan plan = grouped ? kernel.plan_grouped(test.problem, x.placement,
                                                       static_cast<std::int64_t>(tiles.size()))
                                 : kernel.plan(test.problem, x.placement);
-  const auto panel = [&](std::int64_t elements) -> std::unique_ptr<const Exchange> {
+  const auto panel = [&](std::int64_t words) -> std::unique_ptr<const Exchange> {
     // NaN in the workspace exposes a pack kernel that leaves padding unwritten.
-    if (elements == 0) return nullptr;
+    if (words == 0) return nullptr;
     return std::make_unique<Exchange>(device,
-                                      std::vector<float>(static_cast<std::size_t>(elements),
+                                      std::vector<float>(static_cast<std::size_t>(words),
                                                          std::numeric_limits<float>::quiet_NaN()));
   };
   const auto packed_a = panel(plan.packed_a_words), packed_b = panel(plan.packed_b_words),

@@ -21,6 +21,8 @@ namespace {
 constexpr double kIllConditioned = 1000;
 constexpr double kCacheLineBytes = 64;
 constexpr double kStandardTolerance = 1e-4, kHighTolerance = 1e-6;
+// float32 holds every integer up to this magnitude.
+constexpr double kLargestExactInteger = 0x1p24;
 constexpr std::int64_t kElementsPerThread = 1 << 18;
 
 /// Integers as wide as a float. The bits of |x| have the same order as |x|; infinity and NaN come
@@ -174,19 +176,19 @@ std::optional<RangeRefusal> range_refusal(const GemmCall& call) {
     c = range_of_batch(p, types.c, {p.m, p.n}, p.ldc, [&](auto i) { return call.c_of(i); });
   for (const auto& [name, range] : {std::pair('A', a), std::pair('B', b), std::pair('C', c)})
     if (!range.finite) return RangeRefusal{false, fmt::format("{} holds infinity or NaN", name)};
-  if (!is_float(types.a) || quantized(types)) return std::nullopt;
+  // The host sums float64 as the device does.
+  if (!is_float(types.a) || quantized(types) || is_float64(types)) return std::nullopt;
   const double products = a.largest * b.largest * static_cast<double>(p.k);
   const double bound = std::abs(p.alpha) * products + std::abs(p.beta) * c.largest;
   if (const double most = largest_sum(types); std::max(bound, products) > most)
     return RangeRefusal{true,
                         fmt::format("sums may reach {:.3g}, past the {:.3g} that their type holds",
                                     std::max(bound, products), most)};
-  const int digits = is_float64(types) ? 53 : 24;  // The float holds all integers up to 2^digits.
-  if (reads && a.whole && b.whole && products > std::ldexp(1.0, digits))
+  if (reads && a.whole && b.whole && products > kLargestExactInteger)
     return RangeRefusal{
-        true, fmt::format("A and B hold integers whose sums may reach {:.3g}, past the 2^{} up to "
-                          "which {} holds all",
-                          products, digits, is_float64(types) ? "float64" : "float32")};
+        true, fmt::format("A and B hold integers whose sums may reach {:.3g}, past the 2^24 up to "
+                          "which float32 holds all",
+                          products)};
   return std::nullopt;
 }
 
@@ -209,6 +211,7 @@ std::optional<Mismatch> SpotCheck::mismatch(const GemmCall& call, const void* re
     return static_cast<std::int64_t>(random.below(static_cast<std::uint64_t>(count)));
   };
   const bool float64 = is_float64(p.types);
+  const int digits = float64 ? 17 : 9;
   const double standard = float64 ? 0 : kStandardTolerance;
   const double tolerance = precision_ == Precision::kHigh && !float64 ? kHighTolerance : standard;
   for (int spot = 0; spot < kSpots; ++spot) {
@@ -229,20 +232,21 @@ std::optional<Mismatch> SpotCheck::mismatch(const GemmCall& call, const void* re
     const double besides = precision_ == Precision::kHigh && !float64 ? rounding_bound(p, expected)
                            : float32                                  ? 0
                                                                       : bound;
-    const double allowed = tolerance * expected.magnitude + besides;
+    const double allowed = (tolerance > 0 ? tolerance * expected.magnitude : 0) + besides;
     if (error <= allowed) continue;
     // Sums beyond the range of their type are infinite in every kernel, and operands that are not
     // finite say nothing about it.
     const double scale = p.alpha == 0 ? 1 : std::min(1.0, std::abs(p.alpha));
     const bool may_overflow = !(expected.magnitude / scale < largest_sum(p.types));
     return Mismatch{
-        .what = fmt::format("element ({}, {}){} of {} is {:.9g}, but {:.9g} is right: the "
+        .what = fmt::format("element ({}, {}){} of {} is {:.{}g}, but {:.{}g} is right: the "
                             "difference is {:.2g} of the "
                             "sum of magnitudes, {:.2g} is allowed",
                             row, column, p.batch > 1 ? fmt::format(" of product {}", i) : "",
-                            to_string(p), computed, expected.value, error / expected.magnitude,
-                            allowed / expected.magnitude),
-        .wrong = !may_overflow && !(error <= std::max(bound, standard * expected.magnitude))};
+                            to_string(p), computed, digits, expected.value, digits,
+                            error / expected.magnitude, allowed / expected.magnitude),
+        .wrong = !may_overflow &&
+                 !(error <= std::max(bound, standard > 0 ? standard * expected.magnitude : 0))};
   }
   return std::nullopt;
 }

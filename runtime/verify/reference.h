@@ -1,4 +1,4 @@
-// float64 reference (float64 operands: with about twice its precision), and the error bound that
+// float64 reference (long double for float64 operands), and the error bound that
 // certificates, spot checks and tests share.
 #pragma once
 
@@ -51,8 +51,8 @@ inline ReferenceElement reference_element(const Problem& p, const void* a, const
 /// order of summation and with or without flushing of denormals, also of those in A and B (Higham,
 /// Accuracy and Stability, 3.1 and 4.2), where gamma_n = n u / (1 - n u).
 /// - n is k plus the roundings around the sum: alpha, beta, a quantised value, an epilogue (with an
-///   activation within 16 units in the last place of its argument), and those of the reference,
-///   whose sum of float64 products is rounded once.
+///   activation within 16 units in the last place of its argument), and of float64 the reference's
+///   own.
 /// - u is 2^-24, 2^-53 for sums in float64, or 2^-11 for sums in float16; integer sums are exact.
 /// - A quantised B with a float16 A may be rounded to float16 first.
 /// - The result is rounded once to C's type, to either neighbour (Vulkan leaves the direction of

@@ -28,6 +28,16 @@ def embedded(rooftile, *arguments):
     return (rooftile.folder / "kernels.h").read_text(), run.stdout + run.stderr
 
 
+def test_float64_kernels_are_left_out(tmp_path):
+    rooftile = Rooftile(tmp_path)
+    subprocess.run([os.environ["ROOFTILE_WRITE_DATABASE"], rooftile.database, "even", "f32", "f64"], check=True)
+    header, said = embedded(rooftile)
+    assert "left out: for float64, which no embedded kernel has" in said
+    assert classes(header) and not any("F64" in name.upper() for name in classes(header))
+    rooftile.refuses("embed", "-o", "other.h", "--type", "f64", says="for float64, which no embedded kernel has")
+    assert not (rooftile.folder / "other.h").exists()
+
+
 def classes(header):
     return re.findall(r"^  ROOFTILE_EMBED_(\w+) = \d+,$", header.split("typedef enum rooftile_embed_class {")[1].split("}")[0],
                       re.MULTILINE)

@@ -45,6 +45,10 @@ rc::Gen<Problem> any_problem() {
     };
     p.alpha = factor();
     p.beta = factor();
+    if (*rc::gen::arbitrary<bool>()) {
+      p.types = parse_types("f64");
+      p.alpha = *rc::gen::element(1.0 / 3, 1e300, 5e-324, p.alpha);
+    }
     if (p.batch == 1 && p.trans_a == Transpose::kNo && *rc::gen::arbitrary<bool>()) {
       p.grouping = {.experts = *rc::gen::inRange<std::int64_t>(1, 1000),
                     .groups = *rc::gen::inRange<std::int64_t>(0, 1000),

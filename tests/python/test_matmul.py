@@ -366,6 +366,8 @@ def test_float64_stays_float64(tier):
     numpy.testing.assert_allclose(out, a @ b, rtol=1e-14)
     numpy.testing.assert_allclose(rt.matmul(numpy.stack([a, a]), b, tier=tier), numpy.stack([a @ b, a @ b]), rtol=1e-14)
     assert rt.matmul(a * 1e200, b, alpha=1e-300, tier=tier)[0, 0] > 0  # neither fits float32
+    for given in (a, b.tolist()), (a.tolist(), b):
+        numpy.testing.assert_allclose(rt.matmul(*given, c=c.tolist(), tier=tier), a @ b + c, rtol=1e-14)
 
 
 def test_float64_without_numpy_and_of_other_packages():
@@ -444,7 +446,9 @@ class Masked(numpy.ma.MaskedArray):
     (TypeError, "^a is int64, which is none of float32, float16, bfloat16, int8, uint8, float64$", {"a": F32.astype("int64")}),
     (TypeError, "^a is float64 and b is float32; both have to have one type$", {"a": F32.astype("float64")}),
     (TypeError, "^out is float64; the result is float32$", {"out": numpy.ones((2, 2)), "dtype_out": "float32"}),
-    (ValueError, "f64 operands have an f64 C", {"dtype_out": "float64"}),
+    (TypeError, "^dtype_out is float64; the result of float32 is not float64$", {"dtype_out": "float64"}),
+    (TypeError, "^out is float64; the result of float32 is not float64$", {"out": numpy.ones((2, 2))}),
+    (TypeError, "^out is float32; the result of float64 is float64$", {"a": numpy.ones((2, 2)), "b": numpy.ones((2, 2)), "out": F32.copy()}),
     (ValueError, "float64 operands have no epilogue", {"a": numpy.ones((2, 2)), "b": numpy.ones((2, 2)), "epilogue": "relu"}),
     (TypeError, "^b is float32 in the other byte order", {"b": F32.astype(">f4")}),
     (TypeError, "^a is object", {"a": F32.astype(object)}),

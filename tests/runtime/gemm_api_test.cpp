@@ -164,6 +164,12 @@ TEST_F(CApi, ScalarsOfFloat64HaveFieldsOfTheirOwn) {
   args.epilogue = &relu;
   refused(args, "float64 operands have no epilogue");
   args = gemm_args_of(wide);
+  args.struct_size = offsetof(rooftile_gemm_args, alpha_f64);
+  refused(args, "not in a structure of struct_size 216");
+  args = gemm_args_of(wide);
+  args.type = ROOFTILE_F32;
+  refused(args, "f64 operands have an f64 C");
+  args = gemm_args_of(wide);
   args.a = static_cast<const char*>(args.a) + 4;
   refused(args, "not aligned to f64's 8 bytes");
   EXPECT_TRUE(wide.c_is_untouched());

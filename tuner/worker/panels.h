@@ -13,9 +13,9 @@ namespace rooftile {
 class Panels {
  public:
   Panels(Device& device, const GemmPlan& plan) {
-    const auto allocate = [&](std::int64_t elements, std::optional<Buffer>& buffer) {
-      if (elements > 0)
-        buffer = device.create_buffer(static_cast<std::uint64_t>(elements) * sizeof(float),
+    const auto allocate = [&](std::int64_t words, std::optional<Buffer>& buffer) {
+      if (words > 0)
+        buffer = device.create_buffer(static_cast<std::uint64_t>(words) * sizeof(std::uint32_t),
                                       BufferUse::kDevice);
     };
     allocate(plan.packed_a_words, a_);
