@@ -117,7 +117,7 @@ TEST_F(TunedContext, DeviceTierFusesTheEpilogueThatIsTuned) {
 }
 
 TEST_F(TunedContext, DeviceTierTakesEveryType) {
-  for (const std::string& text : other_types()) {
+  for (const std::string& text : other_types_of(device_)) {
     const Types types = parse_types(text);
     write_database({fast_kernel(device_), fallback_variant()}, {}, types);
     Context context({.database = folder_ / "tuned.db", .cache_folder = folder_ / "cache"});

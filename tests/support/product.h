@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "core/device_profile.h"
 #include "core/half.h"
 #include "core/problem.h"
 #include "runtime/verify/random_operand.h"
@@ -155,6 +156,12 @@ inline const std::vector<std::string>& other_types() {
       "f32xq8b16z",    "f16xq8b128_f16", "f32xq8b32zf", "f32xq4_0",
       "bf16xq5_0_f16", "f16xq8_0",       "f32xq4_k",    "f16xq5_k_f16",
       "f32xq6_k",      "bf16xmxfp4",     "f64"};
+  return types;
+}
+/// Those that the device computes.
+inline std::vector<std::string> other_types_of(const DeviceProfile& device) {
+  std::vector<std::string> types = other_types();
+  if (!device.limits.float64_arithmetic) std::erase(types, "f64");
   return types;
 }
 

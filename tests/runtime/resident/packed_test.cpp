@@ -112,7 +112,7 @@ TEST_F(PackedTest, TheLogSaysWhereCallsGoAndWithWhichKernel) {
 }
 
 TEST_F(PackedTest, TakesEveryType) {
-  for (const std::string& text : other_types()) {
+  for (const std::string& text : other_types_of(device_)) {
     const Types types = parse_types(text);
     for (const rooftile_operand operand : {ROOFTILE_OPERAND_A, ROOFTILE_OPERAND_B}) {
       SCOPED_TRACE(text);

@@ -65,7 +65,7 @@ TEST_F(ResidentTest, OperandsMayShareOneBuffer) {
 }
 
 TEST_F(ResidentTest, TakesEveryType) {
-  for (const std::string& text : other_types()) {
+  for (const std::string& text : other_types_of(device_)) {
     const Types types = parse_types(text);
     open({fast_kernel(device_), fallback_variant()}, {}, types);
     const bool integers = types.c == DataType::kI32;
@@ -229,7 +229,7 @@ TEST_F(ResidentTest, WithoutADatabaseTheFallbackIsCheckedAndUsed) {
     Product product(p);
     expect_right(product, 1);
   }
-  for (const std::string& text : other_types()) {
+  for (const std::string& text : other_types_of(device_)) {
     const Types types = parse_types(text);
     const bool integers = types.c == DataType::kI32;
     Product product(padded_problem(9, 18, 35, Transpose::kYes, Transpose::kYes,
