@@ -31,6 +31,10 @@ constexpr std::int64_t load_bytes(DataType type) {
 /// Bytes of an element in the registers and the shared memory of a kernel that has no matrix units,
 /// in a packed operand and in a partial sum.
 inline std::int64_t element_bytes(const Types& t) { return is_float64(t) ? 8 : kElementBytes; }
+/// The same in 32-bit words.
+inline int words_of_element(const Types& t) {
+  return static_cast<int>(element_bytes(t) / kElementBytes);
+}
 
 /// Type in which a GEMM kernel reads an operand. Packed operands are float32 whatever their stored
 /// type, but for float64. Packed dot products read words of four 8-bit integers, packed operand or
@@ -471,7 +475,7 @@ inline std::int64_t panel_stride(const Variant& v, const Problem& p, Operand ope
 }
 /// The same in 32-bit words.
 inline std::int64_t panel_words(const Variant& v, const Problem& p, Operand operand) {
-  return panel_stride(v, p, operand) * (element_bytes(p.types) / kElementBytes);
+  return panel_stride(v, p, operand) * words_of_element(p.types);
 }
 
 }  // namespace rooftile

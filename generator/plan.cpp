@@ -249,9 +249,7 @@ GemmPlan plan_gemm(const Variant& v, const DeviceLimits& limits, const Problem& 
   const bool own_type_is_c = q.types.c == part_type(q.types) && !is_8_bit(q.types.a);
   const bool reduced = parts > 1 || atomic || sums == SumsIn::kWorkspace ||
                        (v.split_k > 1 && (any(q.epilogue) || !own_type_is_c));
-  if (reduced)
-    plan.part_words =
-        stored * q.batch * q.m * ld_partial * (element_bytes(q.types) / kElementBytes);
+  if (reduced) plan.part_words = stored * q.batch * q.m * ld_partial * words_of_element(q.types);
   plan.clear_parts = atomic;
 
   const auto [x, y] = grid_dimensions(v);

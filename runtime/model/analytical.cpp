@@ -123,12 +123,10 @@ double store_c_ns(const DeviceRates& rates, int width, double elements) {
   return rate > 0 ? elements / width / rate : store_ns(rates, width, elements);
 }
 
-/// 32-bit words of an element: float64 loads and stores count as those of twice as many words, in
-/// vectors of at most four.
-int words_of_element(const Problem& p) {
-  return static_cast<int>(element_bytes(p.types) / kElementBytes);
+/// Float64 loads and stores count as those of twice as many words, in vectors of at most four.
+int width_in_words(const Problem& p, int width) {
+  return std::min(4, width * words_of_element(p.types));
 }
-int width_in_words(const Problem& p, int width) { return std::min(4, width * words_of_element(p)); }
 
 /// Loads of a quantised B carry words of several values, as vectors where the kernel takes four.
 double quantized_loads_ns(const Problem& p, const Variant& v, const DeviceRates& rates,
@@ -150,7 +148,7 @@ double operand_loads_ns(const Problem& p, const Variant& v, const DeviceRates& r
            load_ns(rates, v.load_path_b, v.vector_width_b, b_elements / per_word);
   }
   const Signature s = signature_of(p);
-  const int words = words_of_element(p);
+  const int words = words_of_element(p.types);
   const auto loads_ns = [&](LoadPath path, int width, double elements) {
     return load_ns(rates, path, width_in_words(p, width), words * elements);
   };
@@ -207,7 +205,7 @@ double barriers_ns(const Variant& v, const DeviceRates& rates, const Issued& i) 
 double stores_ns(const Problem& p, const Variant& v, const DeviceRates& rates, const Issued& i) {
   const double elements = static_cast<double>(p.m * p.n * p.batch) * k_slices(p, v).parts;
   double ns = store_c_ns(rates, width_in_words(p, vector_width_c(v, signature_of(p))),
-                         words_of_element(p) * elements);
+                         words_of_element(p.types) * elements);
   // Row for row, the others moved up by one each time (templates/epilogue/store_c.glsl).
   if (v.family != Family::kNaive && v.family != Family::kMatrix) {
     const double rows = std::min<double>(v.reg_m, static_cast<double>(p.m));
@@ -222,7 +220,7 @@ double reduce_ns(const Problem& p, const Variant& v, const DeviceRates& rates) {
   const KSlices k = k_slices(p, v);
   if (!is_reduced(k, v)) return 0;
   constexpr int kWidth = 4;
-  const double elements = static_cast<double>(p.m * p.n * p.batch * words_of_element(p));
+  const double elements = static_cast<double>(p.m * p.n * p.batch * words_of_element(p.types));
   return rates.dispatch_ns + dependent_dispatch_ns(rates, k.parts) +
          load_ns(rates, LoadPath::kBuffer, kWidth,
                  elements * static_cast<double>(stored_parts(v, p.k))) +
@@ -279,7 +277,7 @@ double multiply_add_ns(const Problem& p, const Variant& v, const DeviceRates& ra
   const double flops = 2 * multiply_adds;
   const double apart = over(flops, math_gflops(rates, p.types, v));
   if (!is_synchronised(v) || v.family == Family::kMatrix || v.dot > 1) return apart;
-  return std::max(apart, over(words_of_element(p) * flops, rates.synchronised_fma_gflops));
+  return std::max(apart, over(words_of_element(p.types) * flops, rates.synchronised_fma_gflops));
 }
 
 double launch_ns(const Variant& v, const DeviceRates& rates, double workgroups) {
