@@ -202,10 +202,9 @@ GemmInputs open_inputs(const GemmFiles& files) {
   if (!files.type_c.empty()) p.types.c = parse_data_type(files.type_c);
   if (is_float64(p.types) != (p.types.c == DataType::kF64))
     fail(ErrorCode::kInvalidArgument,
-         "--type-c {}: the result of {} is {}; convert the files with a.astype(numpy.{})",
-         files.type_c, is_float64(p.types) ? "float64 files" : "these files",
-         is_float64(p.types) ? "float64" : "not float64",
-         is_float64(p.types) ? "float32" : "float64");
+         "--type-c {}: float64 files give f64, and no others do; convert them with "
+         "a.astype(numpy.{})",
+         files.type_c, is_float64(p.types) ? "float32" : "float64");
   if (p.types.c == DataType::kBf16)
     fail(ErrorCode::kInvalidArgument, "--type-c bf16: NumPy has no bfloat16; f32 or f16");
   p.alpha = scalar_of(p.types, files.alpha);

@@ -13,14 +13,14 @@ constexpr EnumWords<DataType::kF64> kTypes = {"f32", "f16", "bf16", "i8", "i32",
 constexpr std::string_view kSum = "sum_f16";
 
 [[noreturn]] void fail_to_parse(std::string_view text) {
-  fail(ErrorCode::kInvalidArgument,
-       "unknown types '{}'; written as f32, f64, f16, bf16, i8 or u8 for A and B, then _f16, _bf16 "
-       "or "
-       "_i32 for a C that is not f32, then _sum_f16 for sums in f16; xq4b32 or xq8b32 behind A's "
-       "for a quantised B with blocks of 16 to 256, z or zf for packed or float zero points: "
-       "f16xq4b32z_f16; or xq4_0, xq5_0, xq8_0, xq4_k, xq5_k, xq6_k or xmxfp4 for the blocks of a "
-       "GGUF file",
-       text);
+  fail(
+      ErrorCode::kInvalidArgument,
+      "unknown types '{}'; written as f32, f64, f16, bf16, i8 or u8 for A and B, then _f16, _bf16 "
+      "or _i32 for a C that is not f32, then _sum_f16 for sums in f16; xq4b32 or xq8b32 behind A's "
+      "for a quantised B with blocks of 16 to 256, z or zf for packed or float zero points: "
+      "f16xq4b32z_f16; or xq4_0, xq5_0, xq8_0, xq4_k, xq5_k, xq6_k or xmxfp4 for the blocks of a "
+      "GGUF file",
+      text);
 }
 
 /// Takes a prefix off the text, if it is there.

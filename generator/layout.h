@@ -451,9 +451,9 @@ inline PackLayout pack_layout(const Variant& v, const Signature& s, Operand oper
       .group_k = is_a ? v.unroll_k : 1,
       .pad_rows = is_a ? v.tile_m : v.tile_n,
       .pad_k = v.unroll_k,
-      .path = is_float64(s.types) ? LoadPath::kBuffer
-              : is_a              ? v.load_path_a
-                                  : v.load_path_b,
+      .path = packs_words(v) || is_float64(s.types) ? LoadPath::kBuffer
+              : is_a                                ? v.load_path_a
+                                                    : v.load_path_b,
       .contiguous_along_depth = is_a == ((is_a ? s.trans_a : s.trans_b) == Transpose::kNo)};
   if (v.family == Family::kMatrix) {  // a panel is a row of fragments
     layout.panel_rows = is_a ? v.matrix_m : v.matrix_n;
@@ -469,7 +469,7 @@ inline std::int64_t panel_elements(const Variant& v, const Problem& p, Operand o
   return round_up(operand == Operand::kA ? p.m : p.n, layout.pad_rows) *
          round_up(kernel_depth(v, p.k), layout.pad_k);
 }
-/// What a pack kernel writes for one matrix: elements, or words that hold several.
+/// Size of one packed matrix as its pack kernel counts: in elements, or in words of several ones.
 inline std::int64_t panel_stride(const Variant& v, const Problem& p, Operand operand) {
   return panel_elements(v, p, operand) / steps_per_panel_word(v, p.types);
 }

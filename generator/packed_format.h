@@ -15,7 +15,7 @@ namespace rooftile {
 /// those of op(A) (m) or the columns of op(B) (n), and depth is k. padded_depth and group_k count
 /// elements, or 32-bit words that hold several elements along k.
 struct PackedFormat {
-  // Of an element. At 32 it is float32, whatever the stored type, and at 64 float64.
+  // Bits of an element: 64 of float64, 32 of all other stored types, fewer in words of several.
   int element_bits = 32;
   int panel_rows = 0, group_k = 0;
   std::int64_t padded_rows = 0, padded_depth = 0;

@@ -59,7 +59,7 @@ StoredOperand stored_operand(const Variant& v, const Problem& p, const Placement
   if (x.path == LoadPath::kDirect) x.path = LoadPath::kBuffer;
   // A pack kernel reads a quantised B by words as well.
   if (!is_a && quantized(p.types)) x.width = load_values(v, p.types);
-  if (packed && (packs_words(v) || is_float64(p.types))) x.path = LoadPath::kBuffer;
+  if (packed) x.path = pack_layout(v, s, operand).path;
   x.line_width = std::min(x.width, is_a ? line_elements(v, s).a : line_elements(v, s).b);
   const bool words = !is_a && quantized(p.types);
   x.texel = is_float64(p.types) ? 2 : packed && !words ? kTexelElements : x.width;

@@ -83,8 +83,7 @@ constexpr std::array kSignatureRules = {
         "float64 operands have no epilogue",
         [](const TypedKernel& c) { return !is_float64(c.s.types) || !any(c.s.epilogue); }},
     SignatureRule{"a texel holds two float64, and load_path texel needs vectors of 4, which must "
-                  "divide reg_m "
-                  "or reg_n where they do not run along k",
+                  "divide reg_m or reg_n where they do not run along k",
                   [](const TypedKernel& c) {
                     return !is_float64(c.s.types) ||
                            ((c.v.load_path_a != LoadPath::kTexel || load_width_a(c.v, c.s) == 4) &&

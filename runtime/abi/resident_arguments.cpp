@@ -88,8 +88,8 @@ class HostForm {
 };
 
 /// Throws where the guard requires more than the device offers: for device buffers there is neither
-/// a scan, nor a spot check, nor a host that sums in float64. Integer sums are exact and, as those
-/// of float64, meet any precision.
+/// a scan, nor a spot check, nor a host that sums in float64. Integer sums are exact. They and
+/// float64 sums meet any precision.
 void check_guard(const GemmCall& call, Precision of_context) {
   Guard guard = call.guard;
   if (guard.scan_range || guard.check_spots)

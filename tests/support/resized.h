@@ -84,7 +84,7 @@ void expect_sizes(const T& value, const Call& call, std::size_t least = sizeof(T
   EXPECT_THAT(rooftile_last_error(), ::testing::HasSubstr("at byte " + std::to_string(last)));
 }
 
-/// Of rooftile_gemm_args in version 0.1.0, which has no scalars in float64.
+/// Size of rooftile_gemm_args in version 0.1.0, where it ends before alpha_f64.
 inline constexpr std::size_t kGemmArgsOfFirstRelease = offsetof(rooftile_gemm_args, alpha_f64);
 
 }  // namespace rooftile
