@@ -124,16 +124,16 @@ requires(Block::kWordsBehind > 0) constexpr std::uint32_t block_bytes(const Type
 template <typename Block>
 requires(Block::kWordsBehind > 0) std::vector<std::byte> shader_block(const Block& block,
                                                                       const Types& t) {
-  constexpr std::size_t kScalars = offsetof(Block, alpha), kBehind = kScalars + 2 * sizeof(double);
+  constexpr std::size_t kHead = offsetof(Block, alpha), kBehind = kHead + 2 * sizeof(double);
   const std::array<float, 2> narrow = {static_cast<float>(block.alpha),
                                        static_cast<float>(block.beta)};
   const auto* const from = reinterpret_cast<const std::byte*>(&block);
   std::vector<std::byte> bytes(block_bytes<Block>(t));
-  std::memcpy(bytes.data(), from, kScalars);
+  std::memcpy(bytes.data(), from, kHead);
   if (is_float64(t))
-    std::memcpy(bytes.data() + kScalars, from + kScalars, 2 * sizeof(double));
+    std::memcpy(bytes.data() + kHead, from + kHead, 2 * sizeof(double));
   else
-    std::memcpy(bytes.data() + kScalars, narrow.data(), sizeof narrow);
+    std::memcpy(bytes.data() + kHead, narrow.data(), sizeof narrow);
   constexpr std::size_t kTail = Block::kWordsBehind * sizeof(std::uint32_t);
   std::memcpy(bytes.data() + bytes.size() - kTail, from + kBehind, kTail);
   return bytes;
