@@ -15,6 +15,7 @@
 #include <sstream>
 #include <stdexcept>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 #include "bench/baselines/shared_library.h"
@@ -46,15 +47,21 @@ struct Options {
   std::string database, csv, library, load;
 };
 
-using Sgemm = void (*)(const char*, const char*, const int*, const int*, const int*, const float*,
-                       const float*, const int*, const float*, const int*, const float*, float*,
-                       const int*);
+template <typename Real>
+inline constexpr bool kIsFloat32 = std::is_same_v<Real, float>;
 
-Sgemm sgemm_of(const std::string& library) {
-  Sgemm found;
+/// sgemm_ or dgemm_.
+template <typename Real>
+using Gemm = void (*)(const char*, const char*, const int*, const int*, const int*, const Real*,
+                      const Real*, const int*, const Real*, const int*, const Real*, Real*,
+                      const int*);
+
+template <typename Real>
+Gemm<Real> gemm_of(const std::string& library) {
+  Gemm<Real> found;
   SharedLibrary("the BLAS", {library},
                 "scripts/build builds the drop-in; install libopenblas0-pthread")
-      .load(found, "sgemm_");
+      .load(found, kIsFloat32<Real> ? "sgemm_" : "dgemm_");
   return found;
 }
 
@@ -64,19 +71,20 @@ struct Problem {
   float beta;
 };
 
-/// Column-major matrix without padding.
+/// Column-major matrices without padding.
+template <typename Real>
 class Operands {
  public:
   explicit Operands(const Problem& p)
       : p_(p),
-        a_(elements(p.m, p.k), 0.5f),
-        b_(elements(p.k, p.n), 0.25f),
+        a_(elements(p.m, p.k), Real{0.5}),
+        b_(elements(p.k, p.n), Real{0.25}),
         c_(elements(p.m, p.n)) {}
-  void multiply(Sgemm sgemm) {
+  void multiply(Gemm<Real> gemm) {
     const int lda = p_.trans_a == 'N' ? p_.m : p_.k, ldb = p_.trans_b == 'N' ? p_.k : p_.n;
-    const float alpha = 1;
-    sgemm(&p_.trans_a, &p_.trans_b, &p_.m, &p_.n, &p_.k, &alpha, a_.data(), &lda, b_.data(), &ldb,
-          &p_.beta, c_.data(), &p_.m);
+    const Real alpha = 1, beta = p_.beta;
+    gemm(&p_.trans_a, &p_.trans_b, &p_.m, &p_.n, &p_.k, &alpha, a_.data(), &lda, b_.data(), &ldb,
+         &beta, c_.data(), &p_.m);
   }
 
  private:
@@ -84,12 +92,13 @@ class Operands {
     return static_cast<std::size_t>(rows) * static_cast<std::size_t>(columns);
   }
   Problem p_;
-  std::vector<float> a_, b_, c_;
+  std::vector<Real> a_, b_, c_;
 };
 
-double call_ns(Operands& operands, Sgemm sgemm, int calls) {
+template <typename Real>
+double call_ns(Operands<Real>& operands, Gemm<Real> gemm, int calls) {
   const double start = now_ns();
-  for (int i = 0; i < calls; ++i) operands.multiply(sgemm);
+  for (int i = 0; i < calls; ++i) operands.multiply(gemm);
   return (now_ns() - start) / calls;
 }
 
@@ -98,8 +107,9 @@ struct Pair {
 };
 
 /// The contestants run in turns; the order alternates from round to round.
-Pair measure(const Problem& p, Sgemm blas, Sgemm drop_in, const Options& options) {
-  Operands operands(p);
+template <typename Real>
+Pair measure(const Problem& p, Gemm<Real> blas, Gemm<Real> drop_in, const Options& options) {
+  Operands<Real> operands(p);
   call_ns(operands, drop_in, 1);  // Opens the context and decides.
   const double once_ns = call_ns(operands, blas, 1);
   const int calls = static_cast<int>(std::clamp(kShortestNs / once_ns, 1.0, 1000.0));
@@ -154,10 +164,12 @@ class Tiers {
       throw std::runtime_error(rooftile_last_error());
     context_.reset(context);
   }
+  template <typename Real>
   const char* of(const Problem& p) const {
     static constexpr std::array kNames = {"auto", "device", "host", "host1", "host64"};
-    rooftile_sgemm_args args = {};
+    rooftile_gemm_args args = {};
     args.struct_size = sizeof args;
+    args.batch = 1;
     args.layout = ROOFTILE_COLUMN_MAJOR;
     args.trans_a = p.trans_a == 'T' ? ROOFTILE_TRANSPOSE : ROOFTILE_NO_TRANSPOSE;
     args.trans_b = p.trans_b == 'T' ? ROOFTILE_TRANSPOSE : ROOFTILE_NO_TRANSPOSE;
@@ -166,11 +178,17 @@ class Tiers {
     args.k = p.k;
     args.lda = p.trans_a == 'T' ? p.k : p.m;
     args.ldb = p.trans_b == 'T' ? p.n : p.k;
-    args.alpha = 1;
-    args.beta = p.beta;
+    if constexpr (kIsFloat32<Real>) {
+      args.alpha = 1;
+      args.beta = p.beta;
+    } else {
+      args.type = args.type_c = ROOFTILE_F64;
+      args.alpha_f64 = 1;
+      args.beta_f64 = p.beta;
+    }
     rooftile_decision decision = {};
     decision.struct_size = sizeof decision;
-    if (rooftile_explain(context_.get(), &args, &decision) != ROOFTILE_OK)
+    if (rooftile_explain_gemm(context_.get(), &args, &decision) != ROOFTILE_OK)
       throw std::runtime_error(rooftile_last_error());
     return kNames.at(static_cast<std::size_t>(decision.tier));
   }
@@ -188,7 +206,8 @@ struct Row {
 };
 
 /// Each problem is measured again with fresh operands and rounds until it is not slower.
-void measure_slower_again(std::vector<Row>& rows, Sgemm blas, Sgemm drop_in,
+template <typename Real>
+void measure_slower_again(std::vector<Row>& rows, Gemm<Real> blas, Gemm<Real> drop_in,
                           const Options& options) {
   for (int before = 1; before <= kMoreMeasurements; ++before)
     for (Row& row : rows)
@@ -196,7 +215,8 @@ void measure_slower_again(std::vector<Row>& rows, Sgemm blas, Sgemm drop_in,
         ++row.times_slower;
 }
 
-void print_random_problems(Sgemm blas, Sgemm drop_in, const Options& options) {
+template <typename Real>
+void print_random_problems(Gemm<Real> blas, Gemm<Real> drop_in, const Options& options) {
   const Tiers tiers;
   CsvFile csv(options.csv,
               "m,n,k,trans_a,trans_b,beta,tier,rounds,blas_ns,blas_mad_ns,drop_in_ns,"
@@ -223,13 +243,13 @@ void print_random_problems(Sgemm blas, Sgemm drop_in, const Options& options) {
       slowest_low = spread.low;
       slowest_problem = p;
     }
-    rows.push_back(
-        {.problem = p,
-         .first = fmt::format(
-             "{},{},{},{},{},{},{},{},{:.0f},{:.0f},{:.0f},{:.0f},{:.4f},{:.4f},{:.4f}", p.m, p.n,
-             p.k, p.trans_a, p.trans_b, p.beta, tiers.of(p), pair.ratio.size(), blas_time.median_ns,
-             blas_time.mad_ns, time.median_ns, time.mad_ns, ratio, spread.low, spread.high),
-         .times_slower = is_slower(pair) ? 1 : 0});
+    rows.push_back({.problem = p,
+                    .first = fmt::format(
+                        "{},{},{},{},{},{},{},{},{:.0f},{:.0f},{:.0f},{:.0f},{:.4f},{:.4f},{:.4f}",
+                        p.m, p.n, p.k, p.trans_a, p.trans_b, p.beta, tiers.of<Real>(p),
+                        pair.ratio.size(), blas_time.median_ns, blas_time.mad_ns, time.median_ns,
+                        time.mad_ns, ratio, spread.low, spread.high),
+                    .times_slower = is_slower(pair) ? 1 : 0});
   }
   measure_slower_again(rows, blas, drop_in, options);
   for (const Row& row : rows) csv.add(fmt::format("{},{}", row.first, row.times_slower));
@@ -248,7 +268,8 @@ void print_random_problems(Sgemm blas, Sgemm drop_in, const Options& options) {
       kMoreMeasurements);
 }
 
-void print_overhead(int size, Sgemm blas, Sgemm drop_in, Options options) {
+template <typename Real>
+void print_overhead(int size, Gemm<Real> blas, Gemm<Real> drop_in, Options options) {
   options.rounds = options.least_rounds = 301;
   const Pair pair =
       measure({.m = size, .n = size, .k = size, .trans_a = 'N', .trans_b = 'N', .beta = 0}, blas,
@@ -271,11 +292,11 @@ double resident_mb() {
 /// process in which BLAS has already computed one.
 void print_load_of_this_process(const std::string& library, const std::string& blas) {
   double mb = resident_mb(), start = now_ns();
-  const Sgemm drop_in = sgemm_of(library);
+  const Gemm<float> drop_in = gemm_of<float>(library);
   const double load_ms = (now_ns() - start) * 1e-6, load_mb = resident_mb() - mb;
-  Operands operands(
+  Operands<float> operands(
       {.m = kHost, .n = kHost, .k = kHost, .trans_a = 'N', .trans_b = 'N', .beta = 0});
-  operands.multiply(sgemm_of(blas));
+  operands.multiply(gemm_of<float>(blas));
   mb = resident_mb();
   start = now_ns();
   operands.multiply(drop_in);
@@ -302,6 +323,13 @@ void print_load(const Options& options) {
              text(samples[3], "MB"), kProcesses);
 }
 
+template <typename Real>
+void compare(const std::string& blas, const Options& options) {
+  const Gemm<Real> direct = gemm_of<Real>(blas), drop_in = gemm_of<Real>(options.library);
+  for (const int size : {8, 48}) print_overhead(size, direct, drop_in, options);
+  print_random_problems(direct, drop_in, options);
+}
+
 }  // namespace
 
 void run(CLI::App& app, int argc, char** argv) {
@@ -311,10 +339,11 @@ void run(CLI::App& app, int argc, char** argv) {
       "measurement.\n"
       "Example: rooftile-bench dropin --db rooftile.db --csv dropin.csv");
   Options options;
-  std::string blas = "libopenblas.so.0";
+  std::string blas = "libopenblas.so.0", type = "f32";
   bool quick = false;
   app.add_option("--db", options.database, "Tuning database (default: the user's)");
   app.add_option("--csv", options.csv, "Write the random problems' times to this file");
+  app.add_option("--type", type, "f32 (default) or f64")->check(CLI::IsMember({"f32", "f64"}));
   app.add_option("--problems", options.problems, "Random problems (300)")
       ->check(CLI::Range(1, 1 << 20));
   app.add_option("--seed", options.seed, "Of the random problems (1)");
@@ -331,10 +360,8 @@ void run(CLI::App& app, int argc, char** argv) {
     options.rounds = options.least_rounds;
   }
   if (options.library.empty()) options.library = own_file("librooftile_blas.so.0");
-  const Sgemm direct = sgemm_of(blas), drop_in = sgemm_of(options.library);
   print_load(options);
-  for (const int size : {8, 48}) print_overhead(size, direct, drop_in, options);
-  print_random_problems(direct, drop_in, options);
+  type == "f64" ? compare<double>(blas, options) : compare<float>(blas, options);
 }
 
 }  // namespace rooftile::dropin_bench

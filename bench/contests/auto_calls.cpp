@@ -6,10 +6,8 @@ namespace rooftile {
 
 void AutoCalls::make(const Problem& p, const ProductOperands& operands, int calls) {
   const GemmCall call = call_of(p, operands);
-  const PlainCall again = {.product = plain_product(p).value(),
-                           .a = static_cast<const float*>(call.a),
-                           .b = static_cast<const float*>(call.b),
-                           .c = static_cast<float*>(call.c)};
+  const PlainCall again = {
+      .product = plain_product(p).value(), .a = call.a, .b = call.b, .c = call.c};
   for (int i = 0; i < calls; ++i) {
     if (!context_.gemm_again(again)) context_.gemm(call);
     const Tier tier = context_.last_answer().value().tier;

@@ -87,7 +87,9 @@ SoakCase CaseSource::session(bool drop_in) {
     SoakCase test;
     test.tuned = signature();
     if (drop_in) {
-      test.tuned = {.trans_a = test.tuned.trans_a, .trans_b = test.tuned.trans_b};
+      test.tuned = {.types = parse_types(one_in(3) ? "f64" : "f32"),
+                    .trans_a = test.tuned.trans_a,
+                    .trans_b = test.tuned.trans_b};
       test.way = Way::kFortran;
       test.tier = any_of<TierChoice>(
           {TierChoice::kDevice, TierChoice::kDevice, TierChoice::kAuto, TierChoice::kHost});

@@ -16,9 +16,10 @@
 
 namespace rooftile {
 
-/// Ways into Rooftile. kStrided and kArrays are batches of the drop-in. kSyrk is its ssyrk, which
-/// multiplies A with itself. kVulkan records the call into the command buffer of a Vulkan program,
-/// on its device. kKernel runs the drawn kernel itself, on operands with any legal placement.
+/// Ways into Rooftile. kStrided and kArrays are batches of the drop-in. kSyrk is its ssyrk or
+/// dsyrk, which multiplies A with itself. kVulkan records the call into the command buffer of a
+/// Vulkan program, on its device. kKernel runs the drawn kernel itself, on operands with any legal
+/// placement.
 enum class Way : std::uint8_t {
   kGemm,
   kSgemm,

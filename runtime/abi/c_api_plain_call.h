@@ -12,12 +12,31 @@
 
 namespace rooftile {
 
+inline bool has_float64(const rooftile_sgemm_args&) { return false; }
+inline bool has_float64(const rooftile_gemm_args& args) {
+  return value_of(args.type) == static_cast<int>(ROOFTILE_F64);
+}
+
+inline double alpha_of(const rooftile_sgemm_args& args) { return args.alpha; }
+inline double alpha_of(const rooftile_gemm_args& args) {
+  return has_float64(args) ? args.alpha_f64 : args.alpha;
+}
+inline double beta_of(const rooftile_sgemm_args& args) { return args.beta; }
+inline double beta_of(const rooftile_gemm_args& args) {
+  return has_float64(args) ? args.beta_f64 : args.beta;
+}
+
 inline bool is_plain(const rooftile_sgemm_args&) { return true; }
 inline bool is_plain(const rooftile_gemm_args& args) {
-  const int types = value_of(args.type) | value_of(args.type_c) | args.f16_sums;
+  const auto type = static_cast<int>(has_float64(args) ? ROOFTILE_F64 : ROOFTILE_F32);
+  const bool types =
+      value_of(args.type) == type && value_of(args.type_c) == type && args.f16_sums == 0;
+  // checked_call() refuses the scalars of the other type.
+  const bool other_scalars = has_float64(args) ? args.alpha != 0 || args.beta != 0
+                                               : args.alpha_f64 != 0 || args.beta_f64 != 0;
   const bool arrays = args.a_array != nullptr || args.b_array != nullptr || args.c_array != nullptr;
-  return types == static_cast<int>(ROOFTILE_F32) && args.batch == 1 && !arrays &&
-         args.quantization == nullptr && args.epilogue == nullptr;
+  return types && !other_scalars && args.batch == 1 && !arrays && args.quantization == nullptr &&
+         args.epilogue == nullptr;
 }
 
 /// Returns the arguments as a row-major call, without validation, or no value where only
@@ -41,13 +60,14 @@ std::optional<PlainCall> plain_call(const Args* args) {
                                 .lda = size(args->lda),
                                 .ldb = size(args->ldb),
                                 .ldc = size(args->ldc),
-                                .alpha = args->alpha,
-                                .beta = args->beta,
+                                .alpha = alpha_of(*args),
+                                .beta = beta_of(*args),
                                 .trans_a = static_cast<Transpose>(trans_a),
-                                .trans_b = static_cast<Transpose>(trans_b)},
-                    .a = static_cast<const float*>(args->a),
-                    .b = static_cast<const float*>(args->b),
-                    .c = static_cast<float*>(args->c)};
+                                .trans_b = static_cast<Transpose>(trans_b),
+                                .float64 = has_float64(*args)},
+                    .a = args->a,
+                    .b = args->b,
+                    .c = args->c};
   if (layout == static_cast<int>(ROOFTILE_COLUMN_MAJOR)) {
     std::swap(call.product.m, call.product.n);
     std::swap(call.product.lda, call.product.ldb);

@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <utility>
 
-#include "runtime/blas/engine.h"
 #include "runtime/blas/real_blas.h"
+#include "runtime/blas/routines.h"
 
 #define ROOFTILE_BLAS_API extern "C" __attribute__((visibility("default")))
 
@@ -75,20 +75,58 @@ inline bool is_side(char letter) { return letter == 'L' || letter == 'R'; }
 inline bool is_order(int order) { return order == kRowMajor || order == kColMajor; }
 inline bool is_ld(Int ld, Int rows) { return ld >= std::max(rows, 1); }
 
-inline bool is_legal(const Gemm& g) {
+template <typename Real>
+bool is_legal(const Gemm<Real>& g) {
   return is_trans(g.trans_a) && is_trans(g.trans_b) && g.m >= 0 && g.n >= 0 && g.k >= 0 &&
          is_ld(g.lda, g.trans_a == 'N' ? g.m : g.k) && is_ld(g.ldb, g.trans_b == 'N' ? g.k : g.n) &&
          is_ld(g.ldc, g.m);
 }
 
 /// Row-major to column-major: C^T = op(B)^T op(A)^T.
-inline Gemm column_major(int order, Gemm g) {
+template <typename Real>
+Gemm<Real> column_major(int order, Gemm<Real> g) {
   if (order != kRowMajor) return g;
   std::swap(g.trans_a, g.trans_b);
   std::swap(g.m, g.n);
   std::swap(g.a, g.b);
   std::swap(g.lda, g.ldb);
   return g;
+}
+
+template <typename Real>
+bool is_legal(const Syrk<Real>& s) {
+  return is_uplo(s.uplo) && is_trans(s.trans) && s.n >= 0 && s.k >= 0 &&
+         is_ld(s.lda, s.trans == 'N' ? s.n : s.k) && is_ld(s.ldc, s.n);
+}
+template <typename Real>
+bool is_legal(const Symm<Real>& s) {
+  return is_side(s.side) && is_uplo(s.uplo) && s.m >= 0 && s.n >= 0 &&
+         is_ld(s.lda, s.side == 'L' ? s.m : s.n) && is_ld(s.ldb, s.m) && is_ld(s.ldc, s.m);
+}
+template <typename Real>
+bool is_legal(const Triangular<Real>& t) {
+  return is_side(t.side) && is_uplo(t.uplo) && is_trans(t.trans) && is_diag(t.diag) && t.m >= 0 &&
+         t.n >= 0 && is_ld(t.lda, t.side == 'L' ? t.m : t.n) && is_ld(t.ldb, t.m);
+}
+
+/// C = C^T: the result is in the other triangle, with op(A) stored transposed.
+template <typename Real>
+Syrk<Real> column_major(int order, Syrk<Real> s) {
+  if (order != kRowMajor) return s;
+  s.uplo = flipped(s.uplo);
+  s.trans = flipped(s.trans);
+  return s;
+}
+
+/// C^T = B^T A. The same holds for triangular matrices, whose op stays.
+template <typename Sided>
+requires requires(Sided s) { s.side; }
+Sided column_major(int order, Sided s) {
+  if (order != kRowMajor) return s;
+  s.side = other_side(s.side);
+  s.uplo = flipped(s.uplo);
+  std::swap(s.m, s.n);
+  return s;
 }
 
 }  // namespace rooftile::blas

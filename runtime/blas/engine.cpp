@@ -10,9 +10,10 @@
 #include <cstdlib>
 #include <cstring>
 #include <initializer_list>
+#include <type_traits>
 
 #include "runtime/blas/environment.h"
-#include "runtime/blas/float64.h"
+#include "runtime/blas/float64_sums.h"
 #include "runtime/support/said_once.h"
 
 namespace rooftile::blas {
@@ -23,9 +24,8 @@ namespace {
 struct Runtime {
   decltype(&rooftile_open) open;
   decltype(&rooftile_flush) flush;
-  decltype(&rooftile_sgemm) sgemm;
   decltype(&rooftile_gemm) gemm;
-  decltype(&rooftile_explain) explain;
+  decltype(&rooftile_explain_gemm) explain_gemm;
   decltype(&rooftile_last_error) last_error;
   void (*share_warnings)(void*);
 };
@@ -110,32 +110,44 @@ void begin_anew() {
   generation.fetch_add(1);
 }
 
-rooftile_sgemm_args sgemm_args(const Gemm& g) {
+template <typename Real>
+inline constexpr bool kIsFloat32 = std::is_same_v<Real, float>;
+
+template <typename Real>
+rooftile_gemm_args gemm_args(const Gemm<Real>& g) {
   const auto transpose = [](char t) {
     return t == 'N' ? ROOFTILE_NO_TRANSPOSE : ROOFTILE_TRANSPOSE;
   };
-  return {.struct_size = sizeof(rooftile_sgemm_args),
-          .layout = ROOFTILE_COLUMN_MAJOR,
-          .trans_a = transpose(g.trans_a),
-          .trans_b = transpose(g.trans_b),
-          .m = g.m,
-          .n = g.n,
-          .k = g.k,
-          .alpha = g.alpha,
-          .a = g.a,
-          .lda = g.lda,
-          .b = g.b,
-          .ldb = g.ldb,
-          .beta = g.beta,
-          .c = g.c,
-          .ldc = g.ldc,
-          .tier = ROOFTILE_TIER_AUTO};
+  constexpr rooftile_type kType = kIsFloat32<Real> ? ROOFTILE_F32 : ROOFTILE_F64;
+  rooftile_gemm_args args = {.struct_size = sizeof args,
+                             .type = kType,
+                             .type_c = kType,
+                             .layout = ROOFTILE_COLUMN_MAJOR,
+                             .trans_a = transpose(g.trans_a),
+                             .trans_b = transpose(g.trans_b),
+                             .m = g.m,
+                             .n = g.n,
+                             .k = g.k,
+                             .batch = 1,
+                             .a = g.a,
+                             .b = g.b,
+                             .c = g.c,
+                             .lda = g.lda,
+                             .ldb = g.ldb,
+                             .ldc = g.ldc,
+                             .tier = ROOFTILE_TIER_AUTO};
+  if constexpr (kIsFloat32<Real>)
+    args.alpha = g.alpha, args.beta = g.beta;
+  else
+    args.alpha_f64 = g.alpha, args.beta_f64 = g.beta;
+  return args;
 }
 
-bool explain(const Gemm& g, rooftile_decision& decision) {
-  const rooftile_sgemm_args args = sgemm_args(g);
+template <typename Real>
+bool explain(const Gemm<Real>& g, rooftile_decision& decision) {
+  const rooftile_gemm_args args = gemm_args(g);
   decision.struct_size = sizeof decision;
-  return runtime.explain(context, &args, &decision) == ROOFTILE_OK;
+  return runtime.explain_gemm(context, &args, &decision) == ROOFTILE_OK;
 }
 
 /// Opens the context. The caller holds the lock.
@@ -145,9 +157,8 @@ State open() {
   if (handle == nullptr) handle = load_runtime();
   if (handle == nullptr || !load(handle, "rooftile_open", runtime.open) ||
       !load(handle, "rooftile_flush", runtime.flush) ||
-      !load(handle, "rooftile_sgemm", runtime.sgemm) ||
       !load(handle, "rooftile_gemm", runtime.gemm) ||
-      !load(handle, "rooftile_explain", runtime.explain) ||
+      !load(handle, "rooftile_explain_gemm", runtime.explain_gemm) ||
       !load(handle, "rooftile_last_error", runtime.last_error) ||
       !load(handle, "rooftile_share_warnings", runtime.share_warnings)) {
     warn("librooftile.so cannot be used", error_of_loader());
@@ -159,15 +170,15 @@ State open() {
     return State::kHostOnly;
   }
   rooftile_decision decision;
-  const Gemm any = {.trans_a = 'N',
-                    .trans_b = 'N',
-                    .m = 1024,
-                    .n = 1024,
-                    .k = 1024,
-                    .alpha = 1,
-                    .lda = 1024,
-                    .ldb = 1024,
-                    .ldc = 1024};
+  const Gemm<float> any = {.trans_a = 'N',
+                           .trans_b = 'N',
+                           .m = 1024,
+                           .n = 1024,
+                           .k = 1024,
+                           .alpha = 1,
+                           .lda = 1024,
+                           .ldb = 1024,
+                           .ldc = 1024};
   device_is_tuned = explain(any, decision) && *decision.device != '\0';
   // Registered after the runtime is loaded: handlers run in reverse order, and the runtime's own
   // objects must still exist when this one runs.
@@ -199,9 +210,11 @@ bool opened() {
   return now == State::kOpen;
 }
 
+template <typename Real>
 bool is_worth_asking(double flops) {
-  const bool always =
-      wanted_tier() != WantedTier::kAuto || wanted_precision() != WantedPrecision::kStandard;
+  // Sums of float64 operands are float64 in every precision.
+  const bool always = wanted_tier() != WantedTier::kAuto ||
+                      (kIsFloat32<Real> && wanted_precision() != WantedPrecision::kStandard);
   return (flops >= kLeastFlops || always) && opened();
 }
 
@@ -213,15 +226,20 @@ bool is_done(rooftile_status status) {
   return false;
 }
 
-bool reads_a_and_b(const Gemm& g) { return g.m > 0 && g.n > 0 && g.k > 0 && g.alpha != 0.0f; }
+template <typename Real>
+bool reads_a_and_b(const Gemm<Real>& g) {
+  return g.m > 0 && g.n > 0 && g.k > 0 && g.alpha != 0;
+}
 
-void run_on_real(const Gemm& g) {
-  if (sums_in_float64() && reads_a_and_b(g) && gemm_in_float64(g)) return;
+template <typename Real>
+void run_on_real(const Gemm<Real>& g) {
+  if constexpr (kIsFloat32<Real>)
+    if (sums_in_float64() && reads_a_and_b(g) && gemm_in_float64(g)) return;
   // With alpha 0 OpenBLAS 0.3.21 may read A and B (runtime/host/host_blas.cpp); with k 0 no library
   // does.
-  Gemm read = g;
+  Gemm<Real> read = g;
   if (g.alpha == 0) read.k = 0;
-  multiply({real_blas().sgemm, real_blas().sgemv}, read);
+  multiply(real_routines<Real>(), read);
 }
 
 /// Cache of a thread's last results of runs_on_device, because a query takes microseconds.
@@ -231,14 +249,16 @@ struct Answer {
   std::uint32_t generation;  // 0: empty.
   bool device;
 
-  bool is_of(const Gemm& g) const {
+  template <typename Real>
+  bool is_of(const Gemm<Real>& g) const {
     return trans_a == g.trans_a && trans_b == g.trans_b && m == g.m && n == g.n && k == g.k &&
            generation == blas::generation.load(std::memory_order_relaxed);
   }
 };
 constexpr std::size_t kAnswers = 64;
 
-Answer& answer_slot(const Gemm& g) {
+template <typename Real>
+Answer& answer_slot(const Gemm<Real>& g) {
   static thread_local Answer answers[kAnswers];
   std::uint64_t h = static_cast<std::uint64_t>(g.m);
   for (const Int x : {g.n, g.k}) h = (h ^ static_cast<std::uint64_t>(x)) * 0x9e3779b97f4a7c15u;
@@ -254,44 +274,30 @@ bool keeps_on_host() {
   return true;
 }
 
-void run(const Gemm& g) {
-  if (reads_a_and_b(g) && is_worth_asking(flops(g))) {
-    const rooftile_sgemm_args args = sgemm_args(g);
-    if (is_done(runtime.sgemm(context, &args))) return;
+template <typename Real>
+void run(const Gemm<Real>& g) {
+  if (reads_a_and_b(g) && is_worth_asking<Real>(flops(g))) {
+    const rooftile_gemm_args args = gemm_args(g);
+    if (is_done(runtime.gemm(context, &args))) return;
   }
   run_on_real(g);
 }
 
-void run(const GemmBatch& x) {
-  if (x.batch > 0 && reads_a_and_b(x.gemm) && is_worth_asking(flops(x.gemm) * x.batch)) {
-    const rooftile_sgemm_args one = sgemm_args(x.gemm);
-    const rooftile_gemm_args args = {.struct_size = sizeof args,
-                                     .layout = one.layout,
-                                     .trans_a = one.trans_a,
-                                     .trans_b = one.trans_b,
-                                     .m = one.m,
-                                     .n = one.n,
-                                     .k = one.k,
-                                     .batch = x.batch,
-                                     .alpha = one.alpha,
-                                     .beta = one.beta,
-                                     .a = one.a,
-                                     .b = one.b,
-                                     .c = one.c,
-                                     .lda = one.lda,
-                                     .ldb = one.ldb,
-                                     .ldc = one.ldc,
-                                     .stride_a = x.stride_a,
-                                     .stride_b = x.stride_b,
-                                     .stride_c = x.stride_c,
-                                     .a_array = reinterpret_cast<const void* const*>(x.a_array),
-                                     .b_array = reinterpret_cast<const void* const*>(x.b_array),
-                                     .c_array = reinterpret_cast<void* const*>(x.c_array),
-                                     .tier = ROOFTILE_TIER_AUTO};
+template <typename Real>
+void run(const GemmBatch<Real>& x) {
+  if (x.batch > 0 && reads_a_and_b(x.gemm) && is_worth_asking<Real>(flops(x.gemm) * x.batch)) {
+    rooftile_gemm_args args = gemm_args(x.gemm);
+    args.batch = x.batch;
+    args.stride_a = x.stride_a;
+    args.stride_b = x.stride_b;
+    args.stride_c = x.stride_c;
+    args.a_array = reinterpret_cast<const void* const*>(x.a_array);
+    args.b_array = reinterpret_cast<const void* const*>(x.b_array);
+    args.c_array = reinterpret_cast<void* const*>(x.c_array);
     if (is_done(runtime.gemm(context, &args))) return;
   }
   for (std::ptrdiff_t i = 0; i < x.batch; ++i) {
-    Gemm g = x.gemm;
+    Gemm<Real> g = x.gemm;
     g.a = x.a_array != nullptr ? x.a_array[i] : g.a + i * x.stride_a;
     g.b = x.b_array != nullptr ? x.b_array[i] : g.b + i * x.stride_b;
     g.c = x.c_array != nullptr ? x.c_array[i] : g.c + i * x.stride_c;
@@ -299,8 +305,9 @@ void run(const GemmBatch& x) {
   }
 }
 
-bool runs_on_device(const Gemm& g) {
-  if (!reads_a_and_b(g) || !is_worth_asking(flops(g)) || !device_is_tuned) return false;
+template <typename Real>
+bool runs_on_device(const Gemm<Real>& g) {
+  if (!reads_a_and_b(g) || !is_worth_asking<Real>(flops(g)) || !device_is_tuned) return false;
   Answer& answer = answer_slot(g);
   if (!answer.is_of(g)) {
     rooftile_decision decision;
@@ -309,5 +316,12 @@ bool runs_on_device(const Gemm& g) {
   }
   return answer.device;
 }
+
+template void run(const Gemm<float>& gemm);
+template void run(const GemmBatch<float>& batch);
+template bool runs_on_device(const Gemm<float>& gemm);
+template void run(const Gemm<double>& gemm);
+template void run(const GemmBatch<double>& batch);
+template bool runs_on_device(const Gemm<double>& gemm);
 
 }  // namespace rooftile::blas

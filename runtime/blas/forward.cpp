@@ -2,7 +2,7 @@
 #include <initializer_list>
 
 #include "runtime/blas/environment.h"
-#include "runtime/blas/float64.h"
+#include "runtime/blas/float64_sums.h"
 #include "runtime/blas/real_blas.h"
 
 namespace {

@@ -36,9 +36,20 @@ void* symbol_or_end(const char* name) {
   std::abort();
 }
 
-template <typename Function>
-void load(const char* symbol, Function& target) {
-  target = reinterpret_cast<Function>(symbol_or_end(symbol));
+/// letter: 's' or 'd', with which the names of the routines begin.
+template <typename Real>
+void load(char letter, RealRoutines<Real>& routines) {
+  const auto one = [letter](const char* rest, auto& target) {
+    char name[8];
+    std::snprintf(name, sizeof name, "%c%s", letter, rest);
+    target = reinterpret_cast<std::remove_reference_t<decltype(target)>>(symbol_or_end(name));
+  };
+  one("gemm_", routines.gemm);
+  one("gemv_", routines.gemv);
+  one("syrk_", routines.syrk);
+  one("symm_", routines.symm);
+  one("trmm_", routines.trmm);
+  one("trsm_", routines.trsm);
 }
 
 void open() {
@@ -60,12 +71,9 @@ void open() {
   }
   real.handle = library.handle;
   real.name = library.name;
-  load("sgemm_", real.sgemm);
-  load("sgemv_", real.sgemv);
-  load("ssyrk_", real.ssyrk);
-  load("ssymm_", real.ssymm);
-  load("strmm_", real.strmm);
-  load("strsm_", real.strsm);
+  load('s', real.single);
+  load('d', real.float64);
+  real.single.small_kernels = real.float64.small_kernels = has_small_kernels(library.handle);
 }
 
 }  // namespace

@@ -3,10 +3,11 @@
 #include <algorithm>
 #include <cstdlib>
 #include <memory>
+#include <type_traits>
 #include <utility>
 
 #include "runtime/blas/engine.h"
-#include "runtime/blas/float64.h"
+#include "runtime/blas/float64_sums.h"
 
 namespace rooftile::blas {
 namespace {
@@ -16,35 +17,38 @@ namespace {
 /// be large enough to query the runtime, even when the device is forced.
 enum class Cut { kFirst, kLater };
 
-bool pays(const Gemm& product, Cut cut) {
+template <typename Real>
+bool pays(const Gemm<Real>& product, Cut cut) {
   return (cut == Cut::kFirst || flops(product) >= kLeastFlops) && runs_on_device(product);
 }
 
-void real_syrk(const Syrk& s) {
-  real_blas().ssyrk(&s.uplo, &s.trans, &s.n, &s.k, &s.alpha, s.a, &s.lda, &s.beta, s.c, &s.ldc, 1,
-                    1);
+template <typename Real>
+void real_syrk(const Syrk<Real>& s) {
+  real_routines<Real>().syrk(&s.uplo, &s.trans, &s.n, &s.k, &s.alpha, s.a, &s.lda, &s.beta, s.c,
+                             &s.ldc, 1, 1);
 }
 
-void cut_syrk(const Syrk& s, Cut cut) {
+template <typename Real>
+void cut_syrk(const Syrk<Real>& s, Cut cut) {
   const Int n1 = s.n / 2, n2 = s.n - n1;
   const bool lower = s.uplo == 'L';
-  const float* const a2 = s.a + (s.trans == 'N' ? std::ptrdiff_t{n1} : std::ptrdiff_t{n1} * s.lda);
-  float* const c2 = s.c + std::ptrdiff_t{n1} * s.ldc;  // Columns of the second half.
-  const Gemm between = {.trans_a = s.trans,
-                        .trans_b = s.trans == 'N' ? 'T' : 'N',
-                        .m = lower ? n2 : n1,
-                        .n = lower ? n1 : n2,
-                        .k = s.k,
-                        .alpha = s.alpha,
-                        .a = lower ? a2 : s.a,
-                        .lda = s.lda,
-                        .b = lower ? s.a : a2,
-                        .ldb = s.lda,
-                        .beta = s.beta,
-                        .c = lower ? s.c + n1 : c2,
-                        .ldc = s.ldc};
+  const Real* const a2 = s.a + (s.trans == 'N' ? std::ptrdiff_t{n1} : std::ptrdiff_t{n1} * s.lda);
+  Real* const c2 = s.c + std::ptrdiff_t{n1} * s.ldc;  // Columns of the second half.
+  const Gemm<Real> between = {.trans_a = s.trans,
+                              .trans_b = s.trans == 'N' ? 'T' : 'N',
+                              .m = lower ? n2 : n1,
+                              .n = lower ? n1 : n2,
+                              .k = s.k,
+                              .alpha = s.alpha,
+                              .a = lower ? a2 : s.a,
+                              .lda = s.lda,
+                              .b = lower ? s.a : a2,
+                              .ldb = s.lda,
+                              .beta = s.beta,
+                              .c = lower ? s.c + n1 : c2,
+                              .ldc = s.ldc};
   if (!pays(between, cut)) return real_syrk(s);
-  Syrk first = s, second = s;
+  Syrk<Real> first = s, second = s;
   first.n = n1;
   second.n = n2;
   second.a = a2;
@@ -54,13 +58,15 @@ void cut_syrk(const Syrk& s, Cut cut) {
   cut_syrk(second, Cut::kLater);
 }
 
-void real_symm(const Symm& s) {
-  real_blas().ssymm(&s.side, &s.uplo, &s.m, &s.n, &s.alpha, s.a, &s.lda, s.b, &s.ldb, &s.beta, s.c,
-                    &s.ldc, 1, 1);
+template <typename Real>
+void real_symm(const Symm<Real>& s) {
+  real_routines<Real>().symm(&s.side, &s.uplo, &s.m, &s.n, &s.alpha, s.a, &s.lda, s.b, &s.ldb,
+                             &s.beta, s.c, &s.ldc, 1, 1);
 }
 
 /// Fills a full matrix, packed, from one triangle of a symmetric one.
-void fill_symmetric(char uplo, Int order, const float* a, std::ptrdiff_t lda, float* whole) {
+template <typename Real>
+void fill_symmetric(char uplo, Int order, const Real* a, std::ptrdiff_t lda, Real* whole) {
   constexpr std::ptrdiff_t kBlock = 32;  // Two blocks fit into the first-level cache.
   const std::ptrdiff_t n = order;
   const bool lower = uplo == 'L';
@@ -72,40 +78,44 @@ void fill_symmetric(char uplo, Int order, const float* a, std::ptrdiff_t lda, fl
 }
 
 struct Free {
-  void operator()(float* memory) const { std::free(memory); }
+  void operator()(void* memory) const { std::free(memory); }
 };
 
-void real_trmm(const Triangular& t) {
-  real_blas().strmm(&t.side, &t.uplo, &t.trans, &t.diag, &t.m, &t.n, &t.alpha, t.a, &t.lda, t.b,
-                    &t.ldb, 1, 1, 1, 1);
+template <typename Real>
+void real_trmm(const Triangular<Real>& t) {
+  real_routines<Real>().trmm(&t.side, &t.uplo, &t.trans, &t.diag, &t.m, &t.n, &t.alpha, t.a, &t.lda,
+                             t.b, &t.ldb, 1, 1, 1, 1);
 }
-void real_trsm(const Triangular& t) {
-  real_blas().strsm(&t.side, &t.uplo, &t.trans, &t.diag, &t.m, &t.n, &t.alpha, t.a, &t.lda, t.b,
-                    &t.ldb, 1, 1, 1, 1);
+template <typename Real>
+void real_trsm(const Triangular<Real>& t) {
+  real_routines<Real>().trsm(&t.side, &t.uplo, &t.trans, &t.diag, &t.m, &t.n, &t.alpha, t.a, &t.lda,
+                             t.b, &t.ldb, 1, 1, 1, 1);
 }
 
 /// Halves of a triangular problem, in the order of computation. When solving, the second needs the
 /// first's result; when multiplying, it needs the first's old content.
+template <typename Real>
 struct Halves {
-  Triangular first, second;
+  Triangular<Real> first, second;
   // second's B += alpha * (coupling block) * first's B; the caller sets alpha and beta.
-  Gemm between;
+  Gemm<Real> between;
 };
 
-Halves halves(const Triangular& t) {
+template <typename Real>
+Halves<Real> halves(const Triangular<Real>& t) {
   const bool left = t.side == 'L';
   const Int size = left ? t.m : t.n, size1 = size / 2, size2 = size - size1;
   const auto half = [&](Int of, Int at) {
-    Triangular h = t;
+    Triangular<Real> h = t;
     (left ? h.m : h.n) = of;
     h.a += at + std::ptrdiff_t{at} * t.lda;
     h.b += left ? std::ptrdiff_t{at} : std::ptrdiff_t{at} * t.ldb;
     return h;
   };
-  Halves h = {half(size1, 0), half(size2, size1), {}};
+  Halves<Real> h = {half(size1, 0), half(size2, size1), {}};
   const bool op_is_lower = (t.uplo == 'L') == (t.trans == 'N');
   if (left != op_is_lower) std::swap(h.first, h.second);
-  const float* const coupling =
+  const Real* const coupling =
       t.a + (t.uplo == 'L' ? std::ptrdiff_t{size1} : std::ptrdiff_t{size1} * t.lda);
   h.between = {.trans_a = left ? t.trans : 'N',
                .trans_b = left ? 'N' : t.trans,
@@ -123,8 +133,9 @@ Halves halves(const Triangular& t) {
   return h;
 }
 
-void cut_trmm(const Triangular& t, Cut cut) {
-  Halves h = halves(t);
+template <typename Real>
+void cut_trmm(const Triangular<Real>& t, Cut cut) {
+  Halves<Real> h = halves(t);
   h.between.alpha = t.alpha;
   if (!pays(h.between, cut)) return real_trmm(t);
   cut_trmm(h.second, Cut::kLater);
@@ -132,8 +143,9 @@ void cut_trmm(const Triangular& t, Cut cut) {
   cut_trmm(h.first, Cut::kLater);
 }
 
-void cut_trsm(const Triangular& t, Cut cut) {
-  Halves h = halves(t);
+template <typename Real>
+void cut_trsm(const Triangular<Real>& t, Cut cut) {
+  Halves<Real> h = halves(t);
   h.between.alpha = -1;
   h.between.beta = t.alpha;
   if (!pays(h.between, cut)) return real_trsm(t);
@@ -145,43 +157,63 @@ void cut_trsm(const Triangular& t, Cut cut) {
 
 }  // namespace
 
-// With float64 sums the host computes, so matrices are not cut for the device.
+// Where float32 operands are summed in float64 the host computes: no matrix is cut for the device.
 
-void run_syrk(const Syrk& s) {
-  if (!keeps_on_host() || !syrk_in_float64(s)) cut_syrk(s, Cut::kFirst);
+template <typename Real>
+void run_syrk(const Syrk<Real>& s) {
+  if constexpr (std::is_same_v<Real, float>)
+    if (keeps_on_host() && syrk_in_float64(s)) return;
+  cut_syrk(s, Cut::kFirst);
 }
-void run_trmm(const Triangular& t) {
-  if (!keeps_on_host() || !trmm_in_float64(t)) cut_trmm(t, Cut::kFirst);
+template <typename Real>
+void run_trmm(const Triangular<Real>& t) {
+  if constexpr (std::is_same_v<Real, float>)
+    if (keeps_on_host() && trmm_in_float64(t)) return;
+  cut_trmm(t, Cut::kFirst);
 }
-void run_trsm(const Triangular& t) {
-  if (!keeps_on_host() || !trsm_in_float64(t)) cut_trsm(t, Cut::kFirst);
+template <typename Real>
+void run_trsm(const Triangular<Real>& t) {
+  if constexpr (std::is_same_v<Real, float>)
+    if (keeps_on_host() && trsm_in_float64(t)) return;
+  cut_trsm(t, Cut::kFirst);
 }
 
-void run_symm(const Symm& s) {
-  if (keeps_on_host() && symm_in_float64(s)) return;
+template <typename Real>
+void run_symm(const Symm<Real>& s) {
+  if constexpr (std::is_same_v<Real, float>)
+    if (keeps_on_host() && symm_in_float64(s)) return;
   const bool left = s.side == 'L';
   const Int order = left ? s.m : s.n;
-  Gemm whole = {.trans_a = 'N',
-                .trans_b = 'N',
-                .m = s.m,
-                .n = s.n,
-                .k = order,
-                .alpha = s.alpha,
-                .a = s.b,
-                .lda = s.ldb,
-                .b = s.b,
-                .ldb = s.ldb,
-                .beta = s.beta,
-                .c = s.c,
-                .ldc = s.ldc};
+  Gemm<Real> whole = {.trans_a = 'N',
+                      .trans_b = 'N',
+                      .m = s.m,
+                      .n = s.n,
+                      .k = order,
+                      .alpha = s.alpha,
+                      .a = s.b,
+                      .lda = s.ldb,
+                      .b = s.b,
+                      .ldb = s.ldb,
+                      .beta = s.beta,
+                      .c = s.c,
+                      .ldc = s.ldc};
   (left ? whole.lda : whole.ldb) = order;
   if (!runs_on_device(whole)) return real_symm(s);
-  const std::unique_ptr<float, Free> a(static_cast<float*>(std::malloc(
-      static_cast<std::size_t>(order) * static_cast<std::size_t>(order) * sizeof(float))));
+  const std::unique_ptr<Real, Free> a(static_cast<Real*>(std::malloc(
+      static_cast<std::size_t>(order) * static_cast<std::size_t>(order) * sizeof(Real))));
   if (a == nullptr) return real_symm(s);
   fill_symmetric(s.uplo, order, s.a, s.lda, a.get());
   (left ? whole.a : whole.b) = a.get();
   run(whole);
 }
+
+template void run_syrk(const Syrk<float>& s);
+template void run_symm(const Symm<float>& s);
+template void run_trmm(const Triangular<float>& t);
+template void run_trsm(const Triangular<float>& t);
+template void run_syrk(const Syrk<double>& s);
+template void run_symm(const Symm<double>& s);
+template void run_trmm(const Triangular<double>& t);
+template void run_trsm(const Triangular<double>& t);
 
 }  // namespace rooftile::blas

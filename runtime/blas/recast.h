@@ -8,9 +8,13 @@ namespace rooftile::blas {
 
 /// Compute a routine with arguments that BLAS allows. They never fail, are thread-safe, and read
 /// only what BLAS reads.
-void run_syrk(const Syrk& s);
-void run_symm(const Symm& s);
-void run_trmm(const Triangular& t);
-void run_trsm(const Triangular& t);
+template <typename Real>
+void run_syrk(const Syrk<Real>& s);
+template <typename Real>
+void run_symm(const Symm<Real>& s);
+template <typename Real>
+void run_trmm(const Triangular<Real>& t);
+template <typename Real>
+void run_trsm(const Triangular<Real>& t);
 
 }  // namespace rooftile::blas

@@ -1,5 +1,5 @@
 // Arguments of the BLAS routines that Rooftile takes over, as structures. All matrices are
-// column-major.
+// column-major. Real is float or double.
 #pragma once
 
 #include <cstddef>
@@ -9,15 +9,17 @@
 
 namespace rooftile::blas {
 
-using Gemm = ColumnMajorGemm<float>;
+template <typename Real>
+using Gemm = ColumnMajorGemm<Real>;
 
 /// GEMMs of one shape, with matrices behind arrays of pointers or a stride apart (in elements).
+template <typename Real>
 struct GemmBatch {
-  Gemm gemm;
+  Gemm<Real> gemm;
   Int batch;
-  const float* const* a_array;  ///< Null: gemm.a and the strides apply.
-  const float* const* b_array;
-  float* const* c_array;
+  const Real* const* a_array;  ///< Null: gemm.a and the strides apply.
+  const Real* const* b_array;
+  Real* const* c_array;
   std::ptrdiff_t stride_a, stride_b, stride_c;
 };
 
@@ -38,41 +40,44 @@ struct Gemv {
 
 /// C := alpha * op(A) * op(A)^T + beta * C, column-major, for the triangle `uplo` of C. C is n x n,
 /// op(A) is n x k.
+template <typename Real>
 struct Syrk {
   char uplo, trans;
   Int n, k;
-  float alpha;
-  const float* a;
+  Real alpha;
+  const Real* a;
   Int lda;
-  float beta;
-  float* c;
+  Real beta;
+  Real* c;
   Int ldc;
 };
 
 /// C := alpha * A * B + beta * C (side 'L') or alpha * B * A + beta * C, column-major, C m x n.
 /// Only the triangle `uplo` of the symmetric A is stored.
+template <typename Real>
 struct Symm {
   char side, uplo;
   Int m, n;
-  float alpha;
-  const float* a;
+  Real alpha;
+  const Real* a;
   Int lda;
-  const float* b;
+  const Real* b;
   Int ldb;
-  float beta;
-  float* c;
+  Real beta;
+  Real* c;
   Int ldc;
 };
 
 /// B := alpha * op(A)^(+-1) * B (side 'L') or alpha * B * op(A)^(+-1), column-major, B m x n. A is
 /// triangular, with ones on its diagonal if diag is 'U'.
+template <typename Real>
 struct Triangular {
   char side, uplo, trans, diag;
   Int m, n;
-  float alpha;
-  const float* a;
+  Real alpha;
+  const Real* a;
   Int lda;
-  float* b;
+  Real* b;
   Int ldb;
 };
 

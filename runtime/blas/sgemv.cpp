@@ -2,7 +2,7 @@
 // library.
 #include "runtime/blas/arguments.h"
 #include "runtime/blas/environment.h"
-#include "runtime/blas/float64.h"
+#include "runtime/blas/float64_sums.h"
 
 using namespace rooftile::blas;
 
@@ -26,8 +26,8 @@ Gemv column_major(int order, Gemv v) {
 void run(const Gemv& v) {
   const bool reads = v.m > 0 && v.n > 0 && v.alpha != 0.0f;
   if (reads && sums_in_float64() && gemv_in_float64(v)) return;
-  real_blas().sgemv(&v.trans, &v.m, &v.n, &v.alpha, v.a, &v.lda, v.x, &v.incx, &v.beta, v.y,
-                    &v.incy, 1);
+  real_routines<float>().gemv(&v.trans, &v.m, &v.n, &v.alpha, v.a, &v.lda, v.x, &v.incx, &v.beta,
+                              v.y, &v.incy, 1);
 }
 
 }  // namespace
@@ -37,7 +37,7 @@ ROOFTILE_BLAS_API void sgemv_(const char* trans, const Int* m, const Int* n, con
                               const float* beta, float* y, const Int* incy) {
   const Gemv v = {trans_letter(trans), *m, *n, *alpha, a, *lda, x, *incx, *beta, y, *incy};
   if (is_legal(v)) return run(v);
-  real_blas().sgemv(trans, m, n, alpha, a, lda, x, incx, beta, y, incy, 1);
+  real_routines<float>().gemv(trans, m, n, alpha, a, lda, x, incx, beta, y, incy, 1);
 }
 
 ROOFTILE_BLAS_API void cblas_sgemv(int order, int trans, Int m, Int n, float alpha, const float* a,

@@ -9,23 +9,26 @@
 
 namespace rooftile {
 
-/// Row-major float32 GEMM of one matrix pair, without epilogue, with sizes that fit BLAS's 32-bit
-/// integers. Not validated.
+/// Row-major GEMM of one pair of float32 or float64 matrices, without epilogue, with sizes that fit
+/// BLAS's 32-bit integers. Not validated.
 struct PlainProduct {
   std::int32_t m = 0, n = 0, k = 0;
   std::int32_t lda = 0, ldb = 0, ldc = 0;
-  float alpha = 0, beta = 0;
+  double alpha = 0, beta = 0;
   Transpose trans_a = Transpose::kNo, trans_b = Transpose::kNo;
+  bool float64 = false;  ///< Type of the matrices; float32 where false.
 
   bool operator==(const PlainProduct&) const = default;
 };
 
 struct PlainCall {
   PlainProduct product;
-  const float* a = nullptr;
-  const float* b = nullptr;
-  float* c = nullptr;
+  const void* a = nullptr;
+  const void* b = nullptr;
+  void* c = nullptr;
 };
+
+inline constexpr Types kFloat64Types = {.a = DataType::kF64, .c = DataType::kF64};
 
 /// Whether all values that were combined by bitwise or are legal sizes of a plain call.
 inline bool is_plain_size(std::int64_t sizes) {
@@ -34,7 +37,7 @@ inline bool is_plain_size(std::int64_t sizes) {
 
 /// No value for a problem that is not plain.
 inline std::optional<PlainProduct> plain_product(const Problem& p) {
-  if (p.batch != 1 || p.types != Types{} || any(p.epilogue) ||
+  if (p.batch != 1 || (p.types != Types{} && p.types != kFloat64Types) || any(p.epilogue) ||
       !is_plain_size(p.m | p.n | p.k | p.lda | p.ldb | p.ldc))
     return std::nullopt;
   return PlainProduct{.m = static_cast<std::int32_t>(p.m),
@@ -43,14 +46,16 @@ inline std::optional<PlainProduct> plain_product(const Problem& p) {
                       .lda = static_cast<std::int32_t>(p.lda),
                       .ldb = static_cast<std::int32_t>(p.ldb),
                       .ldc = static_cast<std::int32_t>(p.ldc),
-                      .alpha = static_cast<float>(p.alpha),
-                      .beta = static_cast<float>(p.beta),
+                      .alpha = p.alpha,
+                      .beta = p.beta,
                       .trans_a = p.trans_a,
-                      .trans_b = p.trans_b};
+                      .trans_b = p.trans_b,
+                      .float64 = is_float64(p.types)};
 }
 
 inline Problem problem_of(const PlainProduct& p) {
-  return {.m = p.m,
+  return {.types = p.float64 ? kFloat64Types : Types{},
+          .m = p.m,
           .n = p.n,
           .k = p.k,
           .trans_a = p.trans_a,

@@ -79,8 +79,7 @@ bool Context::gemm_again(const PlainCall& call) {
   const Tier tier = times.open() ? times.next() : route.tier;
   const bool one_thread = tier == Tier::kHost1 || state.is_deterministic();
   const double start = times.open() ? now_ns() : 0;
-  state.blas->sgemm(call.product, call.a, call.b, call.c,
-                    one_thread ? HostThreads::kOne : HostThreads::kAll);
+  state.blas->gemm(call, one_thread ? HostThreads::kOne : HostThreads::kAll);
   if (times.open()) {
     const QuietArithmetic quiet;
     if (times.record_time(now_ns() - start) && state.log != nullptr)

@@ -73,6 +73,36 @@ void gemm_in_slices(const GemmRoutines<Real>& blas, const Problem& p, const Real
   }
 }
 
+template <typename Real>
+void multiply_plain(const GemmRoutines<Real>& blas, const PlainCall& call) {
+  const PlainProduct& p = call.product;
+  const auto *const a = static_cast<const Real*>(call.a), *const b =
+                                                              static_cast<const Real*>(call.b);
+  auto* const c = static_cast<Real*>(call.c);
+  const Real alpha = static_cast<Real>(p.alpha), beta = static_cast<Real>(p.beta);
+  // BLAS is column-major, so A and B are swapped.
+  const char trans_a = trans_letter(p.trans_a), trans_b = trans_letter(p.trans_b);
+  if (p.m != 1 && p.n != 1) {
+    // Most repeated calls come here, and none of their sizes is copied.
+    blas.gemm(&trans_b, &trans_a, &p.n, &p.m, &p.k, &alpha, b, &p.ldb, a, &p.lda, &beta, c, &p.ldc,
+              1, 1);
+    return;
+  }
+  multiply(blas, ColumnMajorGemm<Real>{.trans_a = trans_b,
+                                       .trans_b = trans_a,
+                                       .m = p.n,
+                                       .n = p.m,
+                                       .k = p.k,
+                                       .alpha = alpha,
+                                       .a = b,
+                                       .lda = p.ldb,
+                                       .b = a,
+                                       .ldb = p.lda,
+                                       .beta = beta,
+                                       .c = c,
+                                       .ldc = p.ldc});
+}
+
 }  // namespace
 
 struct HostBlas::Symbols {
@@ -153,6 +183,8 @@ HostBlas::HostBlas() {
     load(library.handle, "openblas_set_num_threads", symbols->set_threads);
     load(library.handle, "openblas_get_corename", symbols->core_name);
     load(library.handle, "openblas_set_num_threads_local", symbols->set_threads_local);
+    symbols->single.small_kernels = symbols->float64.small_kernels =
+        has_small_kernels(library.handle);
     if (symbols->get_threads != nullptr) symbols->all_threads = std::max(1, symbols->get_threads());
     symbols->library = library.name;
     symbols_ = std::move(symbols);
@@ -191,38 +223,20 @@ void HostBlas::sgemm(const Problem& p, const float* a, const float* b, float* c,
   gemm_in_slices(symbols_->single, p, a, b, c);
 }
 
-void HostBlas::sgemm(const PlainProduct& p, const float* a, const float* b, float* c,
-                     HostThreads threads) const {
-  std::optional<OneThread<Symbols>> one;
-  if (threads == HostThreads::kOne && symbols_->has_threads()) one.emplace(*symbols_);
-  // BLAS is column-major, so A and B are swapped.
-  const char trans_a = trans_letter(p.trans_a), trans_b = trans_letter(p.trans_b);
-  if (p.m != 1 && p.n != 1) {
-    // Most repeated calls come here, and none of their arguments is copied.
-    symbols_->single.gemm(&trans_b, &trans_a, &p.n, &p.m, &p.k, &p.alpha, b, &p.ldb, a, &p.lda,
-                          &p.beta, c, &p.ldc, 1, 1);
-    return;
-  }
-  multiply(symbols_->single, ColumnMajorGemm<float>{.trans_a = trans_b,
-                                                    .trans_b = trans_a,
-                                                    .m = p.n,
-                                                    .n = p.m,
-                                                    .k = p.k,
-                                                    .alpha = p.alpha,
-                                                    .a = b,
-                                                    .lda = p.ldb,
-                                                    .b = a,
-                                                    .ldb = p.lda,
-                                                    .beta = p.beta,
-                                                    .c = c,
-                                                    .ldc = p.ldc});
-}
-
 void HostBlas::dgemm(const Problem& p, const double* a, const double* b, double* c,
                      HostThreads threads) const {
   std::optional<OneThread<Symbols>> one;
   if (threads == HostThreads::kOne && symbols_->has_threads()) one.emplace(*symbols_);
   gemm_in_slices(symbols_->float64, p, a, b, c);
+}
+
+void HostBlas::gemm(const PlainCall& call, HostThreads threads) const {
+  std::optional<OneThread<Symbols>> one;
+  if (threads == HostThreads::kOne && symbols_->has_threads()) one.emplace(*symbols_);
+  if (call.product.float64)
+    multiply_plain(symbols_->float64, call);
+  else
+    multiply_plain(symbols_->single, call);
 }
 
 int HostBlas::threads() const { return symbols_->all_threads; }

@@ -28,12 +28,11 @@ class HostBlas {
   /// a matrix times a vector (runtime/host/host_gemm.h). Sizes above 2^31 - 1 run as slices,
   /// because BLAS counts in 32 bits, and rows that lie further apart one by one.
   void sgemm(const Problem& p, const float* a, const float* b, float* c, HostThreads threads) const;
-  /// Same as above for a problem whose sizes BLAS accepts.
-  void sgemm(const PlainProduct& p, const float* a, const float* b, float* c,
-             HostThreads threads) const;
   /// Same as above for float64 operands.
   void dgemm(const Problem& p, const double* a, const double* b, double* c,
              HostThreads threads = HostThreads::kAll) const;
+  /// Same as above for operands of either type.
+  void gemm(const PlainCall& call, HostThreads threads) const;
 
   int threads() const;                 ///< Thread count of kAll.
   const std::string& library() const;  ///< Path or soname of the loaded library.

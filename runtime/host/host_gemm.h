@@ -21,7 +21,8 @@ struct ColumnMajorGemm {
   int ldc;
 };
 
-/// Fortran routines of a library. The last arguments are the lengths of the strings.
+/// Fortran routines of a library. The last arguments of gemm and gemv are the lengths of the
+/// strings.
 template <typename Real>
 struct GemmRoutines {
   void (*gemm)(const char* trans_a, const char* trans_b, const int* m, const int* n, const int* k,
@@ -30,6 +31,7 @@ struct GemmRoutines {
   void (*gemv)(const char* trans, const int* m, const int* n, const Real* alpha, const Real* a,
                const int* lda, const Real* x, const int* incx, const Real* beta, Real* y,
                const int* incy, std::size_t);
+  bool small_kernels = false;  ///< has_small_kernels() of the library (host_library.h).
 };
 
 /// y := alpha * op(A) * x + beta * y, where op(A) is rows x k and k is at least 1.
@@ -97,9 +99,21 @@ void multiply_vectors(const GemmRoutines<Real>& blas, const ColumnMajorGemm<Real
   }
 }
 
-/// Computes legal arguments: a C of one row or column by the matrix-vector routine. gemm copies the
-/// matrix into blocks first, which takes longer than the product (OpenBLAS 0.3.21: three times as
-/// long in all; where it has kernels for small matrices, with AVX-512, up to 0.1 us less).
+/// Whether gemm is faster than gemv for this C of one row or column. OpenBLAS 0.3.21's kernels for
+/// small matrices take 0.5 to 1.1 of gemv's time for these sizes; those for two transposes take up
+/// to five times as long.
+template <typename Real>
+bool is_small(const GemmRoutines<Real>& blas, const ColumnMajorGemm<Real>& g) {
+  if (!blas.small_kernels || (g.trans_a == 'T' && g.trans_b == 'T')) return false;
+  const int length = g.n == 1 ? g.m : g.n;
+  const bool of_columns = g.n == 1 ? g.trans_a == 'T' : g.trans_b == 'N';  // dot products of them
+  const double most = of_columns ? 50'000 : 16'000;
+  return length > 8 && g.k > 16 && static_cast<double>(length) * g.k < most;
+}
+
+/// Computes legal arguments: a C of one row or column by the matrix-vector routine, unless it is
+/// small. gemm copies the matrix into blocks first, which takes longer than the product (OpenBLAS
+/// 0.3.21: three times as long in all).
 ///
 /// On one thread the bits of a result depend on nothing but the arguments where float64 operands
 /// begin at 16 bytes, as those of every allocation do: dgemv of OpenBLAS 0.3.21 for processors
@@ -111,10 +125,10 @@ void multiply(const GemmRoutines<Real>& blas, const ColumnMajorGemm<Real>& g) {
   const bool sums = g.k > 0 && g.alpha != 0 && g.beta == g.beta;
   if (g.m == 1 && g.n == 1 && sums)
     multiply_vectors(blas, g);
-  else if (g.n == 1 && sums)
+  else if (g.n == 1 && sums && !is_small(blas, g))
     multiply_by_vector<Real>(blas, {g.trans_a, g.m, g.k, g.alpha, g.a, g.lda, g.b,
                                     g.trans_b == 'N' ? 1 : g.ldb, g.beta, g.c, 1});
-  else if (g.m == 1 && sums)  // C^T = op(B)^T * op(A)^T.
+  else if (g.m == 1 && sums && !is_small(blas, g))  // C^T = op(B)^T * op(A)^T.
     multiply_by_vector<Real>(blas, {g.trans_b == 'N' ? 'T' : 'N', g.n, g.k, g.alpha, g.b, g.ldb,
                                     g.a, g.trans_a == 'N' ? g.lda : 1, g.beta, g.c, g.ldc});
   else

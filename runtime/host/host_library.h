@@ -3,6 +3,7 @@
 #pragma once
 
 #include <dlfcn.h>
+#include <strings.h>
 
 #include <cstdlib>
 #include <initializer_list>
@@ -16,6 +17,17 @@ struct HostLibrary {
 
 /// Symbol that only the drop-in exports.
 inline constexpr const char* kDropInMark = "rooftile_blas_version";
+
+/// Whether the library's gemm has kernels for small matrices, which copy none: OpenBLAS's for
+/// processors with AVX-512.
+inline bool has_small_kernels(void* handle) {
+  void* const symbol = dlsym(handle, "openblas_get_corename");
+  if (symbol == nullptr) return false;
+  const char* const core = reinterpret_cast<const char* (*)()>(symbol)();
+  for (const char* const name : {"SkylakeX", "Cooperlake", "SapphireRapids"})
+    if (::strcasecmp(core, name) == 0) return true;
+  return false;
+}
 
 /// Opens $ROOFTILE_BLAS, or the first of the libraries below that can be opened, is a BLAS and is
 /// not Rooftile's own drop-in (which may be installed as libblas.so.3). refused(name, why) is

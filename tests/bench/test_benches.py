@@ -425,7 +425,7 @@ def test_precision_runs_both_tiers(databases):
 
 
 def test_dropin_compares_the_drop_in(databases):
-    text = run(databases, "dropin", "--db", "one.db", "--problems", 2)
+    text = run(databases, "dropin", "--db", "one.db", "--problems", 2, "--type", "f64")
     assert re.search(r"2 random problems: BLAS .* drop-in ", text), text
 
 

@@ -69,7 +69,7 @@ def untuned(tmp_path):
 @pytest.fixture(scope="session")
 def planted(tmp_path_factory):
     database = tmp_path_factory.mktemp("planted") / "planted.db"
-    subprocess.run([BUILD / "tests" / "write_tuned_database", database, "slow"], check=True)
+    subprocess.run([BUILD / "tests" / "write_tuned_database", database, "slow", "f64"], check=True)
     return database
 
 

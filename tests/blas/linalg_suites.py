@@ -42,7 +42,7 @@ class Runner:
         inherited = {k: v for k, v in os.environ.items() if not k.startswith(("ROOFTILE_", "XDG_", "LD_", "PYTEST"))}
         self.environment = dict(inherited, HOME=str(folder), PYTHONDONTWRITEBYTECODE="1")
         self.planted = folder / "planted.db"
-        subprocess.run([build / "tests" / "write_tuned_database", self.planted, "slow"], check=True)
+        subprocess.run([build / "tests" / "write_tuned_database", self.planted, "slow", "f64"], check=True)
 
     def run(self, way, *tests):
         """Outcomes by name of the test, and what the device did."""

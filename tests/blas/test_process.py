@@ -231,18 +231,20 @@ def test_products_of_one_row_or_column_are_matrix_vector_products(untuned):
     # Small ones, which do not ask the runtime, and large ones, which do; then with float64 sums.
     code = """
 blas, counting, at = library(sys.argv[1]), library(os.environ['ROOFTILE_BLAS']), ctypes.byref
-def product(m, n, k):
-    size, one = [ctypes.c_int(x) for x in (m, n, k)], ctypes.c_float(1)
-    a, b, c = [(ctypes.c_float * count)(*[1] * count) for count in (m * k, k * n, m * n)]
-    blas.sgemm_(b'N', b'T', *map(at, size), at(one), a, at(size[0]), b, at(size[1]), at(one), c, at(size[0]))
+def product(real, letter, m, n, k):
+    size, one = [ctypes.c_int(x) for x in (m, n, k)], real(1)
+    a, b, c = [(real * count)(*[1] * count) for count in (m * k, k * n, m * n)]
+    blas[letter + 'gemm_'](b'N', b'T', *map(at, size), at(one), a, at(size[0]), b, at(size[1]), at(one), c, at(size[0]))
     assert set(c) == {k + 1}, set(c)
-    blas.cblas_sgemm(101, 112, 111, m, n, k, ctypes.c_float(2), a, m, b, n, ctypes.c_float(0), c, n)
+    blas['cblas_' + letter + 'gemm'](101, 112, 111, m, n, k, real(2), a, m, b, n, real(0), c, n)
     assert set(c) == {2 * k}, set(c)
-for m, n, k in [(1, 13, 40), (13, 1, 40), (1, 300, 500), (300, 1, 500)]: product(m, n, k)
+for m, n, k in [(1, 13, 40), (13, 1, 40), (1, 300, 500), (300, 1, 500)]:
+    product(ctypes.c_float, 's', m, n, k)
+    product(ctypes.c_double, 'd', m, n, k)
 print([ctypes.c_int.in_dll(counting, name).value for name in ('counted_gemm', 'counted_gemv')])
 """
     for environment in ({}, {"ROOFTILE_PRECISION": "exact64"}, {"ROOFTILE_TIER": "host"}):
-        assert untuned.python(code, LINKED, ROOFTILE_BLAS=BUILD / "tests" / "libcounting_blas.so", **environment) == "[0, 8]"
+        assert untuned.python(code, LINKED, ROOFTILE_BLAS=BUILD / "tests" / "libcounting_blas.so", **environment) == "[0, 16]"
 
 
 def test_no_recursion_through_names(tuned):

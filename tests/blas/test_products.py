@@ -6,7 +6,7 @@ import pytest
 from conftest import ALTERNATIVE, HERE, LINKED, OPENBLAS, PRELOADED, PRELUDE, REFERENCE_BLAS
 
 PRODUCTS = HERE / "products.py"
-RECASTS = ["ssyrk", "ssymm", "strmm", "strsm"]
+RECASTS = ["ssyrk", "ssymm", "strmm", "strsm", "dsyrk", "dsymm", "dtrmm", "dtrsm"]
 
 
 def test_on_the_host(untuned):
@@ -17,7 +17,7 @@ def test_on_the_host(untuned):
 
 # Preloading decides how the routines are found, once for all of a kind.
 @pytest.mark.parametrize("path, blas, routines", [(LINKED, OPENBLAS, []), (LINKED, REFERENCE_BLAS, []),
-                                                  (PRELOADED, REFERENCE_BLAS, ["sgemm", "ssyrk", "strsm"])],
+                                                  (PRELOADED, REFERENCE_BLAS, ["sgemm", "ssyrk", "strsm", "dgemm", "dtrmm"])],
                          ids=["linked-openblas", "linked-reference", "preloaded-reference"])
 def test_in_float64_nothing_is_read_or_written_that_blas_does_not(untuned, path, blas, routines):
     untuned.run(sys.executable, PRODUCTS, path, *routines, ROOFTILE_PRECISION="exact64", ROOFTILE_BLAS=blas)
@@ -66,7 +66,7 @@ def test_on_the_device_by_force(tuned):
 
 def test_on_the_device_over_the_reference_blas(tuned):
     # The cblas_ functions of the reference BLAS call the Fortran symbols by name and reach those of the drop-in.
-    tuned.run(sys.executable, PRODUCTS, REFERENCE_BLAS, "sgemm", "ssyrk", "ssymm", "strmm", "strsm",
+    tuned.run(sys.executable, PRODUCTS, REFERENCE_BLAS, "sgemm", "dgemm", *RECASTS,
               preload=PRELOADED, ROOFTILE_BLAS=REFERENCE_BLAS)
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from conftest import ALTERNATIVE, BUILD, LINKED, OPENBLAS, PRELOADED
 
-# The programs print results as float64. Their float32 GEMMs are small: any order of sums gives nearly the same.
+# The programs print results as float64. Their GEMMs are small: any order of sums gives nearly the same.
 NUMPY = """
 import json, sys
 import numpy as np
@@ -41,27 +41,34 @@ def results(machine, *command, **options):
     return json.loads(run.stdout), run.stderr.strip()
 
 
-def expect_same(got, expected):
+def in_float64(code):
+    for routine in ("gemm", "syrk", "symm", "trmm", "trsm"):
+        code = code.replace("s" + routine, "d" + routine)
+    return code.replace("float32", "float64")
+
+
+def expect_same(got, expected, epsilon=2.0**-24):
     for name, (values, shape) in expected.items():
         other, other_shape = got[name]
         largest = max(map(abs, values))
         assert shape == other_shape, name
-        # The problems are well conditioned: results differ by a few hundred roundings of float32 at most.
+        # The problems are well conditioned: results differ by a few hundred roundings at most.
         worst = max(abs(x - y) for x, y in zip(values, other))
-        assert worst <= 500 * 2.0**-24 * largest, f"{name}: {worst} of {largest}"
+        assert worst <= 500 * epsilon * largest, f"{name}: {worst} of {largest}"
 
 
-@pytest.mark.parametrize("code", [NUMPY, SCIPY], ids=["numpy", "scipy"])
-def test_python(tuned, code):
+@pytest.mark.parametrize("code, epsilon", [(NUMPY, 2.0**-24), (SCIPY, 2.0**-24), (in_float64(SCIPY), 2.0**-53)],
+                         ids=["numpy", "scipy", "scipy-float64"])
+def test_python(tuned, code, epsilon):
     program = [sys.executable, "-c", code + PRINT]
     alone, _ = results(tuned, *program)
     for tier, loaded in [("auto", DEVICE), ("device", DEVICE), ("host", "['librooftile.so']")]:
         got, said = results(tuned, *program, preload=PRELOADED, ROOFTILE_TIER=tier)
         assert said == loaded
-        expect_same(got, alone)
+        expect_same(got, alone, epsilon)
     got, said = results(tuned, BUILD / "rooftile", "run", "--tier", "device", "--", *program)
     assert said == DEVICE
-    expect_same(got, alone)
+    expect_same(got, alone, epsilon)
 
 
 def test_python_with_everything_preloaded(tuned):

@@ -6,8 +6,9 @@ import pytest
 
 from conftest import ALTERNATIVE, LIBRARIES, LINKED, OPENBLAS, PRELOADED
 
-OWN = {"rooftile_blas_version", "sgemm_batch_", "cblas_sgemm_batch", "sgemm_batch_strided_", "cblas_sgemm_batch_strided"} | {
-    name for routine in ("sgemm", "sgemv", "ssyrk", "ssymm", "strmm", "strsm") for name in (f"{routine}_", f"cblas_{routine}")}
+ROUTINES = ["gemm", "gemm_batch", "gemm_batch_strided", "syrk", "symm", "trmm", "trsm"]
+OWN = {"rooftile_blas_version"} | {name for routine in ["sgemv", *(letter + routine for letter in "sd" for routine in ROUTINES)]
+                                   for name in (f"{routine}_", f"cblas_{routine}")}
 
 
 def exported(library):

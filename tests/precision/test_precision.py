@@ -20,7 +20,8 @@ LINKED = BUILD / "librooftile_blas.so.0"
 REFERENCE_BLAS = "/usr/lib/x86_64-linux-gnu/blas/libblas.so.3"
 TIERS = ["auto", "device", "host", "host1", "host64"]
 PRECISIONS = ["relaxed", "standard", "high", "exact64"]
-BLAS = ["sgemm", "sgemm_batch", "sgemm_batch_strided", "sgemv", "ssyrk", "ssymm", "strmm", "strsm"]
+BLAS = ["sgemm", "sgemm_batch", "sgemm_batch_strided", "sgemv", "ssyrk", "ssymm", "strmm", "strsm",
+        "dgemm", "dgemm_batch", "dgemm_batch_strided", "dsyrk", "dsymm", "dtrmm", "dtrsm"]
 EPILOGUES = ["row_scale+column_scale+bias_row+silu+residual+clamp", "bias_column+gelu_erf", "column_scale+gelu_tanh+residual",
              "relu"]
 TYPES = ["f16", "bf16", "f16_f16", "bf16_bf16", "f16_f16_sum_f16", "i8", "u8", "i8_f16", "u8_bf16", "i8_i32", "u8_i32",

@@ -35,7 +35,8 @@ TEST(RepeatedCalls, MatchOnlyWhenEveryFieldIsEqual) {
       [](PlainProduct& p) { p.alpha = -p.alpha; },
       [](PlainProduct& p) { p.beta = 0; },
       [](PlainProduct& p) { p.trans_a = Transpose::kYes; },
-      [](PlainProduct& p) { p.trans_b = Transpose::kNo; }};
+      [](PlainProduct& p) { p.trans_b = Transpose::kNo; },
+      [](PlainProduct& p) { p.float64 = true; }};
   for (std::size_t i = 0; i < changes.size(); ++i) {
     PlainProduct other = known;
     changes[i](other);
@@ -84,6 +85,23 @@ TEST(RepeatedCalls, AcceptOnlyPointersThatCannotOverlap) {
   const auto* const odd = reinterpret_cast<const float*>(reinterpret_cast<const char*>(c) + 81);
   EXPECT_FALSE(takes(odd, c + 18));
   EXPECT_FALSE(known.takes({.product = p, .a = memory.data(), .b = memory.data()}));
+}
+
+TEST(RepeatedCalls, KnowHowLongFloat64OperandsAre) {
+  const auto calls = std::make_unique<RepeatedCalls>();
+  const PlainProduct p = {
+      .m = 3, .n = 4, .k = 3, .lda = 5, .ldb = 6, .ldc = 7, .alpha = 1, .float64 = true};
+  calls->store(p, kOwner, {});
+  const RepeatedCalls::Entry& known = *calls->find(p, kOwner);
+  std::vector<double> memory(100);
+  double* const c = memory.data() + 40;
+  const auto takes = [&](const void* a, const void* b) {
+    return known.takes({.product = p, .a = a, .b = b, .c = c});
+  };
+  EXPECT_TRUE(takes(c - 13, c + 18));
+  EXPECT_FALSE(takes(c - 12, c + 18));
+  EXPECT_FALSE(takes(c + 18, c + 17));
+  EXPECT_FALSE(takes(c + 18, reinterpret_cast<const float*>(c + 18) + 1)) << "half an element on";
 }
 
 class RepeatedCall : public CApi {
@@ -179,6 +197,52 @@ TEST_F(RepeatedCall, IsCheckedLikeTheFirst) {
       << "the decision of an earlier call was returned";
   multiply(args_of(product));
   product.expect_right();
+}
+
+/// C := A * B + 0.5 * C of 2 x 2 matrices of doubles.
+struct Doubles {
+  std::vector<double> a{1, 2, 3, 4}, b{0x1p-30, 1, 1, 0}, c{2, 2, 2, 2};
+  rooftile_gemm_args args = {.struct_size = sizeof args,
+                             .type = ROOFTILE_F64,
+                             .type_c = ROOFTILE_F64,
+                             .m = 2,
+                             .n = 2,
+                             .k = 2,
+                             .batch = 1,
+                             .a = a.data(),
+                             .b = b.data(),
+                             .c = c.data(),
+                             .lda = 2,
+                             .ldb = 2,
+                             .ldc = 2,
+                             .alpha_f64 = 1,
+                             .beta_f64 = 0.5};
+};
+
+TEST_F(RepeatedCall, OfFloat64IsFoundAndHasItsPrecision) {
+  for (int call = 0; call < 3; ++call) {
+    Doubles x;
+    ASSERT_EQ(rooftile_gemm(context_, &x.args), ROOFTILE_OK) << rooftile_last_error();
+    EXPECT_EQ(x.c, std::vector<double>({3 + 0x1p-30, 2, 5 + 3 * 0x1p-30, 4}));
+    EXPECT_EQ(last().tier, ROOFTILE_TIER_HOST);
+    EXPECT_EQ(last().reason, ROOFTILE_REASON_PREDICTED);
+  }
+}
+
+TEST_F(RepeatedCall, WithScalarsOfTheOtherTypeIsRefused) {
+  Doubles doubles;
+  Product floats(product_.problem);
+  rooftile_gemm_args of_floats = gemm_args_of(floats);
+  for (rooftile_gemm_args* args : {&doubles.args, &of_floats}) {
+    ASSERT_EQ(rooftile_gemm(context_, args), ROOFTILE_OK) << rooftile_last_error();
+    ASSERT_EQ(rooftile_gemm(context_, args), ROOFTILE_OK) << rooftile_last_error();
+  }
+  doubles.args.beta = 1;
+  EXPECT_EQ(rooftile_gemm(context_, &doubles.args), ROOFTILE_INVALID_ARGUMENT);
+  EXPECT_THAT(rooftile_last_error(), HasSubstr("beta is for other types than F64"));
+  of_floats.alpha_f64 = 1;
+  EXPECT_EQ(rooftile_gemm(context_, &of_floats), ROOFTILE_INVALID_ARGUMENT);
+  EXPECT_THAT(rooftile_last_error(), HasSubstr("alpha_f64 is for operands of type F64"));
 }
 
 TEST_F(RepeatedCall, SizesBeyond32BitsTakeTheFullPath) {

@@ -10,6 +10,7 @@
 #include <tuple>
 
 #include "runtime/host/grouped_host.h"
+#include "runtime/host/host_gemm.h"
 #include "runtime/host/host_tier.h"
 #include "tests/support/call_of.h"
 #include "tests/support/transposes.h"
@@ -118,11 +119,46 @@ TEST_F(VectorProducts, OfMediumSizeAreComputedInPieces) {
 
 TEST_F(VectorProducts, AreThoseOfRepeatedCallsToo) {
   Product product(padded_problem(1, 113, 77, kYes, kYes, 1.5f, -0.5f));
-  HostBlas::get().sgemm(*plain_product(product.problem), product.a.data(), product.b.data(),
-                        product.c.data(), HostThreads::kAll);
+  HostBlas::get().gemm({.product = *plain_product(product.problem),
+                        .a = product.a.data(),
+                        .b = product.b.data(),
+                        .c = product.c.data()},
+                       HostThreads::kAll);
   product.expect_right();
   EXPECT_EQ(gemm(), 0);
   EXPECT_EQ(gemv(), 1);
+}
+
+/// Whether multiply() calls gemm of a library with kernels for small matrices.
+bool takes_gemm(const ColumnMajorGemm<double>& g, bool small_kernels) {
+  static bool gemm = false;
+  const GemmRoutines<double> blas = {.gemm = [](auto...) { gemm = true; },
+                                     .gemv = [](auto...) { gemm = false; },
+                                     .small_kernels = small_kernels};
+  multiply(blas, g);
+  return gemm;
+}
+
+TEST(SmallVectorProducts, AreMatrixProductsWhereBlasHasKernelsForThem) {
+  const ColumnMajorGemm<double> column = {
+      .trans_a = 'T', .trans_b = 'N', .m = 100, .n = 1, .k = 499, .alpha = 1};
+  EXPECT_TRUE(takes_gemm(column, true));
+  EXPECT_FALSE(takes_gemm(column, false));
+  const auto changed = [&](auto member, auto value) {
+    ColumnMajorGemm<double> g = column;
+    g.*member = value;
+    return g;
+  };
+  using G = ColumnMajorGemm<double>;
+  EXPECT_FALSE(takes_gemm(changed(&G::k, 500), true)) << "50,000 elements";
+  EXPECT_FALSE(takes_gemm(changed(&G::k, 16), true));
+  EXPECT_FALSE(takes_gemm(changed(&G::m, 8), true));
+  EXPECT_FALSE(takes_gemm(changed(&G::trans_b, 'T'), true));
+  EXPECT_FALSE(takes_gemm(changed(&G::trans_a, 'N'), true)) << "more than 16,000 elements";
+  const ColumnMajorGemm<double> row = {
+      .trans_a = 'T', .trans_b = 'N', .m = 1, .n = 499, .k = 100, .alpha = 1};
+  EXPECT_TRUE(takes_gemm(row, true));
+  EXPECT_FALSE(takes_gemm(row, false));
 }
 
 TEST_F(VectorProducts, AreThoseOfGroupsOfOneRow) {

@@ -1,5 +1,5 @@
-// Float64 versions of the routines that Rooftile takes over, for $ROOFTILE_PRECISION exact64 and
-// high (docs/precision.md).
+// Float64 sums of the float32 routines that Rooftile takes over, for $ROOFTILE_PRECISION exact64
+// and high (docs/precision.md).
 #pragma once
 
 #include "runtime/blas/routines.h"
@@ -12,13 +12,13 @@ bool say_float32(const char* routine, const char* why);
 
 /// Compute a routine in float64: operands are widened, the real library's float64 routine computes,
 /// and each result is rounded to float32 once. They read and write only what BLAS reads and writes.
-/// They return false and touch nothing if there is no memory for the copies or the library lacks
-/// the routine. This is reported once on stderr, and the caller computes in float32. Thread-safe.
-bool gemm_in_float64(const Gemm& g);
+/// They return false and touch nothing if there is no memory for the copies. This is reported once
+/// on stderr, and the caller computes in float32. Thread-safe.
+bool gemm_in_float64(const Gemm<float>& g);
 bool gemv_in_float64(const Gemv& v);
-bool syrk_in_float64(const Syrk& s);
-bool symm_in_float64(const Symm& s);
-bool trmm_in_float64(const Triangular& t);
-bool trsm_in_float64(const Triangular& t);
+bool syrk_in_float64(const Syrk<float>& s);
+bool symm_in_float64(const Symm<float>& s);
+bool trmm_in_float64(const Triangular<float>& t);
+bool trsm_in_float64(const Triangular<float>& t);
 
 }  // namespace rooftile::blas
