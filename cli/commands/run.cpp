@@ -113,6 +113,9 @@ int run(const std::vector<std::string>& program, const RunOptions& run_options,
   if (program.empty())
     fail(ErrorCode::kInvalidArgument,
          "the program is missing: rooftile run -- PROGRAM [ARGUMENT...]");
+  if (program.front().starts_with('-'))
+    fail(ErrorCode::kInvalidArgument, "run has no option '{}'; `rooftile run --help` lists them",
+         program.front());
   std::filesystem::path library;
   try {
     library = preloaded_library();
@@ -166,8 +169,9 @@ void add_run(CLI::App& app, const Globals& globals, Action& action) {
       ->type_name("TIER")
       ->check(one_of(tier_names()));
   command
-      ->add_option("--precision", run_options.precision,
-                   "Accuracy that results must have (default: $ROOFTILE_PRECISION, else standard)")
+      ->add_option(
+          "--precision", run_options.precision,
+          "Accuracy of results in single precision (default: $ROOFTILE_PRECISION, else standard)")
       ->type_name("NAME")
       ->check(one_of({"relaxed", "standard", "high", "exact64"}));
   // Everything from the first word of the program's command line on belongs to the program. A list

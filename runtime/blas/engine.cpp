@@ -36,7 +36,7 @@ pthread_mutex_t opening = PTHREAD_MUTEX_INITIALIZER;
 // Guarded by the lock until `state` says that they are initialised.
 Runtime runtime;
 rooftile_context* context;
-bool device_is_tuned;
+bool device_is_tuned;  // for whatever types
 std::atomic<State> state = State::kUnopened;
 // Generation of the context: a forked child opens a context of its own.
 std::atomic<std::uint32_t> generation = 1;

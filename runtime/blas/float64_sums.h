@@ -10,10 +10,11 @@ namespace rooftile::blas {
 /// the functions below pass on.
 bool say_float32(const char* routine, const char* why);
 
-/// Compute a routine in float64: operands are widened, the real library's float64 routine computes,
-/// and each result is rounded to float32 once. They read and write only what BLAS reads and writes.
-/// They return false and touch nothing if there is no memory for the copies. This is reported once
-/// on stderr, and the caller computes in float32. Thread-safe.
+/// Compute a routine in float64 (sgemm only where the runtime does not): operands are widened, the
+/// real library's float64 routine computes, and each result is rounded to float32 once. They read
+/// and write only what BLAS reads and writes. They return false and touch nothing if there is no
+/// memory for the copies. This is reported once on stderr, and the caller computes in float32.
+/// Thread-safe.
 bool gemm_in_float64(const Gemm<float>& g);
 bool gemv_in_float64(const Gemv& v);
 bool syrk_in_float64(const Syrk<float>& s);

@@ -88,7 +88,7 @@ TABLE = {
         [*GEMM, "--zero-points", "z.npy"], [*GEMM, "--c", "b.npy"], ["gemm", "a.npy", "b.npy"], ["gemm", "a.npy"], ["quantize", "a.npy"], ["query"], ["db", "export"],
         ["db", "import"], ["db", "merge", "out.db"]]),
     "unknown option": (2, "has no option '--bogus'.*--help", [
-        [command, "--bogus"] for command in ("devices", "calibrate", "tune", "report", "explain", "gemm", "quantize", "emit", "inspect", "query", "web")
+        [command, "--bogus"] for command in ("devices", "calibrate", "run", "tune", "report", "explain", "gemm", "quantize", "emit", "inspect", "query", "web")
     ] + [["db", "export", "--bogus"], ["db", "check", "--bogus"]]),
     "unknown command": (2, "no command", [["frobnicate"], ["db", "frobnicate"]]),
     "no command": (2, "command is missing.*--help", [[], ["db"]]),
