@@ -28,9 +28,9 @@ inline double beta_of(const rooftile_gemm_args& args) {
 
 inline bool is_plain(const rooftile_sgemm_args&) { return true; }
 inline bool is_plain(const rooftile_gemm_args& args) {
-  const auto type = static_cast<int>(has_float64(args) ? ROOFTILE_F64 : ROOFTILE_F32);
-  const bool types =
-      value_of(args.type) == type && value_of(args.type_c) == type && args.f16_sums == 0;
+  const int type = value_of(args.type);
+  const bool types = (type == static_cast<int>(ROOFTILE_F32) || has_float64(args)) &&
+                     value_of(args.type_c) == type && args.f16_sums == 0;
   // checked_call() refuses the scalars of the other type.
   const bool other_scalars = has_float64(args) ? args.alpha != 0 || args.beta != 0
                                                : args.alpha_f64 != 0 || args.beta_f64 != 0;

@@ -99,9 +99,8 @@ class Vector {
 constexpr const char* kNoMemory = "there is no memory for the float64 copies of its operands";
 constexpr Int kOne = 1;
 
-using Triangular64 = RealRoutines<double>::Triangular;
-
-bool triangular_in_float64(const char* name, Triangular64 routine, const Triangular<float>& t) {
+bool triangular_in_float64(const char* name, RealRoutines<double>::TriangularRoutine routine,
+                           const Triangular<float>& t) {
   const Int order = t.side == 'L' ? t.m : t.n;
   Copy a(order, order), b(t.m, t.n);
   if (!a.exists() || !b.exists()) return say_float32(name, kNoMemory);

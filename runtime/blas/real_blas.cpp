@@ -71,9 +71,9 @@ void open() {
   }
   real.handle = library.handle;
   real.name = library.name;
-  load('s', real.single);
+  load('s', real.float32);
   load('d', real.float64);
-  real.single.small_kernels = real.float64.small_kernels = has_small_kernels(library.handle);
+  real.float32.small_kernels = real.float64.small_kernels = has_small_kernels(library.handle);
 }
 
 }  // namespace

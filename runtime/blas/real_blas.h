@@ -22,17 +22,18 @@ struct RealRoutines : GemmRoutines<Real> {
   void (*symm)(const char* side, const char* uplo, const Int* m, const Int* n, const Real* alpha,
                const Real* a, const Int* lda, const Real* b, const Int* ldb, const Real* beta,
                Real* c, const Int* ldc, std::size_t, std::size_t);
-  using Triangular = void (*)(const char* side, const char* uplo, const char* trans,
-                              const char* diag, const Int* m, const Int* n, const Real* alpha,
-                              const Real* a, const Int* lda, Real* b, const Int* ldb, std::size_t,
-                              std::size_t, std::size_t, std::size_t);
-  Triangular trmm, trsm;
+  using TriangularRoutine = void (*)(const char* side, const char* uplo, const char* trans,
+                                     const char* diag, const Int* m, const Int* n,
+                                     const Real* alpha, const Real* a, const Int* lda, Real* b,
+                                     const Int* ldb, std::size_t, std::size_t, std::size_t,
+                                     std::size_t);
+  TriangularRoutine trmm, trsm;
 };
 
 struct RealBlas {
   void* handle;
   const char* name;
-  RealRoutines<float> single;
+  RealRoutines<float> float32;
   RealRoutines<double> float64;
 };
 
@@ -43,7 +44,7 @@ const RealBlas& real_blas();
 template <typename Real>
 const RealRoutines<Real>& real_routines() {
   if constexpr (std::is_same_v<Real, float>)
-    return real_blas().single;
+    return real_blas().float32;
   else
     return real_blas().float64;
 }

@@ -99,7 +99,7 @@ class RepeatedCalls {
     const auto times = [](auto x, std::uint64_t odd) {
       return odd * static_cast<std::uint32_t>(x);
     };
-    // Most scalars have zeros in their low bits.
+    // Scalars that differ in their low bits only share a slot.
     const auto bits = [](double x) { return std::bit_cast<std::uint64_t>(x) >> 32; };
     const std::uint32_t flags = static_cast<std::uint32_t>(p.trans_a) |
                                 static_cast<std::uint32_t>(p.trans_b) << 1 |

@@ -3,6 +3,8 @@
 #include <pthread.h>
 
 #include <algorithm>
+#include <bit>
+#include <cmath>
 #include <cstdlib>
 #include <limits>
 #include <mutex>
@@ -33,6 +35,17 @@ std::int64_t at(Transpose trans, std::int64_t row, std::int64_t column, std::int
   return trans == Transpose::kYes ? column * ld + row : row * ld + column;
 }
 
+/// alpha or beta as BLAS takes it. A float32 scalar comes back as it was, without a flag, also
+/// where the caller flushes denormal results to zero, as a conversion of a denormal would do.
+template <typename Real>
+Real scalar(double x) {
+  constexpr auto kLeast = static_cast<double>(std::numeric_limits<Real>::min());
+  if (sizeof(Real) == sizeof(double) || x == 0 || !(std::fabs(x) < kLeast))
+    return static_cast<Real>(x);
+  const auto bits = static_cast<std::uint32_t>(std::fabs(x) * 0x1p149);
+  return std::bit_cast<float>(bits | (std::signbit(x) ? 0x80000000u : 0u));
+}
+
 template <typename Real>
 void gemm_in_slices(const GemmRoutines<Real>& blas, const Problem& p, const Real* a, const Real* b,
                     Real* c) {
@@ -52,14 +65,14 @@ void gemm_in_slices(const GemmRoutines<Real>& blas, const Problem& p, const Real
       std::int64_t l = 0;
       do {  // Runs once even for k == 0, because C is still scaled by beta.
         const int k = static_cast<int>(std::min(steps, depth - l));
-        const Real beta = l == 0 ? static_cast<Real>(p.beta) : Real{1};
+        const Real beta = l == 0 ? scalar<Real>(p.beta) : Real{1};
         // BLAS is column-major, so A and B are swapped.
         multiply(blas, ColumnMajorGemm<Real>{.trans_a = trans_letter(p.trans_b),
                                              .trans_b = trans_letter(p.trans_a),
                                              .m = n,
                                              .n = m,
                                              .k = k,
-                                             .alpha = static_cast<Real>(p.alpha),
+                                             .alpha = scalar<Real>(p.alpha),
                                              .a = b + at(p.trans_b, l, j, p.ldb),
                                              .lda = blas_ld(p.ldb),
                                              .b = a + at(p.trans_a, i, l, p.lda),
@@ -79,7 +92,7 @@ void multiply_plain(const GemmRoutines<Real>& blas, const PlainCall& call) {
   const auto *const a = static_cast<const Real*>(call.a), *const b =
                                                               static_cast<const Real*>(call.b);
   auto* const c = static_cast<Real*>(call.c);
-  const Real alpha = static_cast<Real>(p.alpha), beta = static_cast<Real>(p.beta);
+  const Real alpha = scalar<Real>(p.alpha), beta = scalar<Real>(p.beta);
   // BLAS is column-major, so A and B are swapped.
   const char trans_a = trans_letter(p.trans_a), trans_b = trans_letter(p.trans_b);
   if (p.m != 1 && p.n != 1) {
@@ -109,7 +122,7 @@ struct HostBlas::Symbols {
   std::string library;
   // CBLAS is not used, because some libraries' cblas_sgemm calls sgemm_ by its global name, which
   // may be the drop-in's, which calls this library again.
-  GemmRoutines<float> single = {};
+  GemmRoutines<float> float32 = {};
   GemmRoutines<double> float64 = {};
   int (*get_threads)() = nullptr;
   void (*set_threads)(int) = nullptr;
@@ -175,15 +188,15 @@ HostBlas::HostBlas() {
   const HostLibrary library = open_host_library(
       [&](const char* name, const char* why) { tried += fmt::format("\n  {}: {}", name, why); });
   if (library.handle != nullptr) {
-    load(library.handle, "sgemm_", symbols->single.gemm);
-    load(library.handle, "sgemv_", symbols->single.gemv);
+    load(library.handle, "sgemm_", symbols->float32.gemm);
+    load(library.handle, "sgemv_", symbols->float32.gemv);
     load(library.handle, "dgemm_", symbols->float64.gemm);
     load(library.handle, "dgemv_", symbols->float64.gemv);
     load(library.handle, "openblas_get_num_threads", symbols->get_threads);
     load(library.handle, "openblas_set_num_threads", symbols->set_threads);
     load(library.handle, "openblas_get_corename", symbols->core_name);
     load(library.handle, "openblas_set_num_threads_local", symbols->set_threads_local);
-    symbols->single.small_kernels = symbols->float64.small_kernels =
+    symbols->float32.small_kernels = symbols->float64.small_kernels =
         has_small_kernels(library.handle);
     if (symbols->get_threads != nullptr) symbols->all_threads = std::max(1, symbols->get_threads());
     symbols->library = library.name;
@@ -220,7 +233,7 @@ void HostBlas::sgemm(const Problem& p, const float* a, const float* b, float* c,
                      HostThreads threads) const {
   std::optional<OneThread<Symbols>> one;
   if (threads == HostThreads::kOne && symbols_->has_threads()) one.emplace(*symbols_);
-  gemm_in_slices(symbols_->single, p, a, b, c);
+  gemm_in_slices(symbols_->float32, p, a, b, c);
 }
 
 void HostBlas::dgemm(const Problem& p, const double* a, const double* b, double* c,
@@ -236,7 +249,7 @@ void HostBlas::gemm(const PlainCall& call, HostThreads threads) const {
   if (call.product.float64)
     multiply_plain(symbols_->float64, call);
   else
-    multiply_plain(symbols_->single, call);
+    multiply_plain(symbols_->float32, call);
 }
 
 int HostBlas::threads() const { return symbols_->all_threads; }

@@ -24,9 +24,9 @@ class HostBlas {
   /// when no BLAS can be loaded.
   static const HostBlas& get();
 
-  /// Computes a row-major problem of batch 1 that has passed validate(), one row or column of C as
-  /// a matrix times a vector (runtime/host/host_gemm.h). Sizes above 2^31 - 1 run as slices,
-  /// because BLAS counts in 32 bits, and rows that lie further apart one by one.
+  /// Computes a row-major problem of batch 1 that has passed validate(), one row or column of C
+  /// mostly as a matrix times a vector (runtime/host/host_gemm.h). Sizes above 2^31 - 1 run as
+  /// slices, because BLAS counts in 32 bits, and rows that lie further apart one by one.
   void sgemm(const Problem& p, const float* a, const float* b, float* c, HostThreads threads) const;
   /// Same as above for float64 operands.
   void dgemm(const Problem& p, const double* a, const double* b, double* c,

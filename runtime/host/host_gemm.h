@@ -99,16 +99,20 @@ void multiply_vectors(const GemmRoutines<Real>& blas, const ColumnMajorGemm<Real
   }
 }
 
-/// Whether gemm is faster than gemv for this C of one row or column. OpenBLAS 0.3.21's kernels for
-/// small matrices take 0.5 to 1.1 of gemv's time for these sizes; those for two transposes take up
-/// to five times as long.
+/// Whether gemm is faster than gemv for this C of one row or column: where OpenBLAS 0.3.21 has fast
+/// kernels for small matrices, they take 0.5 to 1.2 of gemv's time. It has none for two transposes,
+/// for A alone transposed if k is below 32 or C is longer than 1200, and in single precision the
+/// others are slow below k = 32 and for a column with B transposed.
 template <typename Real>
 bool is_small(const GemmRoutines<Real>& blas, const ColumnMajorGemm<Real>& g) {
-  if (!blas.small_kernels || (g.trans_a == 'T' && g.trans_b == 'T')) return false;
-  const int length = g.n == 1 ? g.m : g.n;
-  const bool of_columns = g.n == 1 ? g.trans_a == 'T' : g.trans_b == 'N';  // dot products of them
-  const double most = of_columns ? 50'000 : 16'000;
-  return length > 8 && g.k > 16 && static_cast<double>(length) * g.k < most;
+  const bool is_column = g.n == 1, turned_a = g.trans_a == 'T', turned_b = g.trans_b == 'T';
+  const int length = is_column ? g.m : g.n;
+  if (!blas.small_kernels || g.k < 32 || length <= 8 || (turned_a && turned_b)) return false;
+  if (turned_a && length > 1200) return false;
+  if (sizeof(Real) == sizeof(float) && is_column && turned_b) return false;
+  // gemv is slower where it computes dot products of the matrix's columns.
+  const double most = (is_column ? turned_a : !turned_b) ? 50'000 : 16'000;
+  return static_cast<double>(length) * g.k < most;
 }
 
 /// Computes legal arguments: a C of one row or column by the matrix-vector routine, unless it is

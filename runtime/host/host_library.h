@@ -1,5 +1,5 @@
 // Choice of the BLAS library. The runtime and the drop-in (runtime/blas), which is built without
-// the C++ library, share this header only and therefore choose alike.
+// the C++ library, share this header and therefore choose alike.
 #pragma once
 
 #include <dlfcn.h>
@@ -19,10 +19,11 @@ struct HostLibrary {
 inline constexpr const char* kDropInMark = "rooftile_blas_version";
 
 /// Whether the library's gemm has kernels for small matrices, which copy none: OpenBLAS's for
-/// processors with AVX-512.
+/// processors with AVX-512, from version 0.3.17 on. openblas_get_config() would tell the version,
+/// but it calls functions by names that the drop-in exports, too.
 inline bool has_small_kernels(void* handle) {
   void* const symbol = dlsym(handle, "openblas_get_corename");
-  if (symbol == nullptr) return false;
+  if (symbol == nullptr || dlsym(handle, "dgemm_small_kernel_nn_SKYLAKEX") == nullptr) return false;
   const char* const core = reinterpret_cast<const char* (*)()>(symbol)();
   for (const char* const name : {"SkylakeX", "Cooperlake", "SapphireRapids"})
     if (::strcasecmp(core, name) == 0) return true;

@@ -95,7 +95,7 @@ struct HostRates {
   double gbps = 0;        ///< Bandwidth of the STREAM triad.
   double fma_gflops = 0;  ///< Multiply-adds in registers.
   std::vector<HostPoint> gemm = {};
-  /// Products of one row or column, which BLAS's matrix-vector routine computes. Empty in older
+  /// Products of one row or column, which BLAS's matrix-vector routine computes, mostly. Empty in older
   /// calibrations, which measured them as general products: they are in `gemm`.
   std::vector<HostPoint> gemv = {};
 

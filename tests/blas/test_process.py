@@ -247,6 +247,18 @@ print([ctypes.c_int.in_dll(counting, name).value for name in ('counted_gemm', 'c
         assert untuned.python(code, LINKED, ROOFTILE_BLAS=BUILD / "tests" / "libcounting_blas.so", **environment) == "[0, 16]"
 
 
+@pytest.mark.parametrize("core, gemm", [("SkylakeX", 1), ("sapphirerapids", 1), ("Zen", 0)])
+def test_small_ones_are_matrix_products_where_openblas_has_kernels_for_them(untuned, core, gemm):
+    assert untuned.python("""
+blas, counting, at, real = library(sys.argv[1]), library(os.environ['ROOFTILE_BLAS']), ctypes.byref, ctypes.c_double
+m, n, k, one = ctypes.c_int(90), ctypes.c_int(1), ctypes.c_int(70), real(1)
+a, b, c = (real * 6300)(*[1] * 6300), (real * 70)(*[1] * 70), (real * 90)()
+blas.dgemm_(b'N', b'N', at(m), at(n), at(k), at(one), a, at(m), b, at(k), at(one), c, at(m))
+assert set(c) == {70}, set(c)
+print([ctypes.c_int.in_dll(counting, name).value for name in ('counted_gemm', 'counted_gemv')])
+""", LINKED, ROOFTILE_BLAS=BUILD / "tests" / "libcounting_blas.so", COUNTING_BLAS_CORE=core) == str([gemm, 1 - gemm])
+
+
 def test_no_recursion_through_names(tuned):
     # cblas_sgemm of the reference BLAS calls sgemm_ by name, which is the drop-in's: each call is computed once.
     assert tuned.python("""

@@ -151,7 +151,9 @@ TEST(SmallVectorProducts, AreMatrixProductsWhereBlasHasKernelsForThem) {
   };
   using G = ColumnMajorGemm<double>;
   EXPECT_FALSE(takes_gemm(changed(&G::k, 500), true)) << "50,000 elements";
-  EXPECT_FALSE(takes_gemm(changed(&G::k, 16), true));
+  EXPECT_FALSE(takes_gemm(changed(&G::k, 31), true));
+  EXPECT_FALSE(
+      takes_gemm({.trans_a = 'T', .trans_b = 'N', .m = 1201, .n = 1, .k = 40, .alpha = 1}, true));
   EXPECT_FALSE(takes_gemm(changed(&G::m, 8), true));
   EXPECT_FALSE(takes_gemm(changed(&G::trans_b, 'T'), true));
   EXPECT_FALSE(takes_gemm(changed(&G::trans_a, 'N'), true)) << "more than 16,000 elements";

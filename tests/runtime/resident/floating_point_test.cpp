@@ -9,6 +9,10 @@
 #include <functional>
 #include <limits>
 
+#ifdef __x86_64__
+#include <xmmintrin.h>
+#endif
+
 #include "tests/support/fast_kernel.h"
 #include "tests/support/grouped_product.h"
 #include "tests/support/row_list.h"
@@ -250,6 +254,37 @@ TEST_F(FloatingPointTest, NoCallTrapsWhereTheCallerHasEnabledEveryTrap) {
   };
   EXPECT_EXIT(in_child(), ::testing::ExitedWithCode(0), "");
 }
+
+#ifdef __x86_64__
+TEST_F(FloatingPointTest, ADenormalAlphaReachesBlasWhereTheCallerFlushesDenormalResults) {
+  open({});
+  const float a = 1e18f, b = 1e18f, alpha = 1e-40f;
+  float c = 0;
+  rooftile_sgemm_args args = {.struct_size = sizeof args,
+                              .m = 1,
+                              .n = 1,
+                              .k = 1,
+                              .alpha = alpha,
+                              .a = &a,
+                              .lda = 1,
+                              .b = &b,
+                              .ldb = 1,
+                              .c = &c,
+                              .ldc = 1};
+  const unsigned before = _mm_getcsr();
+  for (const float sign : {1.0f, -1.0f})
+    for (int call = 0; call < 2; ++call) {  // The second one repeats the first.
+      args.alpha = sign * alpha;
+      _mm_setcsr(before | _MM_FLUSH_ZERO_ON);
+      const rooftile_status status = rooftile_sgemm(context_, &args);
+      const bool underflow = (_mm_getcsr() & _MM_EXCEPT_UNDERFLOW) != 0;
+      _mm_setcsr(before);
+      ok(status);
+      EXPECT_NEAR(c, sign * 1e-4f, 1e-9f) << "call " << call;
+      EXPECT_FALSE(underflow) << "call " << call;
+    }
+}
+#endif
 
 TEST_F(FloatingPointTest, FlagsOfAProductThatBlasComputesAreTheCallers) {
   // The second call is a repeated one.
