@@ -113,9 +113,6 @@ int run(const std::vector<std::string>& program, const RunOptions& run_options,
   if (program.empty())
     fail(ErrorCode::kInvalidArgument,
          "the program is missing: rooftile run -- PROGRAM [ARGUMENT...]");
-  if (program.front().starts_with('-'))
-    fail(ErrorCode::kInvalidArgument, "run has no option '{}'; `rooftile run --help` lists them",
-         program.front());
   std::filesystem::path library;
   try {
     library = preloaded_library();
@@ -178,7 +175,12 @@ void add_run(CLI::App& app, const Globals& globals, Action& action) {
   // of positional arguments would split words in brackets.
   command->prefix_command();
   command->preparse_callback([&app](std::size_t) { app.prefix_command(); });
-  command->callback([&] { action = [&] { return run(app.remaining(), run_options, globals); }; });
+  command->callback([&] {
+    // prefix_command() takes a mistyped option for the program.
+    if (const auto words = app.remaining(); !words.empty() && words.front().starts_with('-'))
+      throw CLI::ExtrasError(words);
+    action = [&] { return run(app.remaining(), run_options, globals); };
+  });
 }
 
 }  // namespace rooftile

@@ -93,9 +93,9 @@ typedef struct rooftile_place {
 ///   quantised B are (rooftile_resident_gemm).
 /// - Results have ROOFTILE_PRECISION_STANDARD. A call fails with UNSUPPORTED where its guard, or
 ///   without a guard the context, requires more: HIGH, EXACT64, a scan, a check, or a kappa of at
-///   least 1000. An int32 C is exact, float64 has
-///   float64 sums, and both meet any precision. In a context with such a precision, a
-///   guard of ROOFTILE_PRECISION_STANDARD states that the call may do without it.
+///   least 1000. An int32 C is exact, float64 has float64 sums, and both meet any precision. In a
+///   context with such a precision, a guard of ROOFTILE_PRECISION_STANDARD states that the call may
+///   do without it.
 typedef struct rooftile_resident_operands {
   size_t struct_size;  ///< Set by the caller to sizeof(rooftile_resident_operands).
   rooftile_place a, b, c;

@@ -10,7 +10,6 @@
 #include <cstdlib>
 #include <cstring>
 #include <initializer_list>
-#include <type_traits>
 
 #include "runtime/blas/environment.h"
 #include "runtime/blas/float64_sums.h"
@@ -109,9 +108,6 @@ void begin_anew() {
   state.store(state.load() == State::kOpening ? State::kHostOnly : State::kUnopened);
   generation.fetch_add(1);
 }
-
-template <typename Real>
-inline constexpr bool kIsFloat32 = std::is_same_v<Real, float>;
 
 template <typename Real>
 rooftile_gemm_args gemm_args(const Gemm<Real>& g) {

@@ -12,6 +12,9 @@ namespace rooftile::blas {
 /// Integers of the LP64 interface, as in every libblas.so.3 of Debian.
 using Int = int;
 
+template <typename Real>
+inline constexpr bool kIsFloat32 = std::is_same_v<Real, float>;
+
 /// Fortran routines of the library for float (sgemm_ and so on) or double (dgemm_); their last
 /// arguments are the lengths of the strings.
 template <typename Real>
@@ -43,7 +46,7 @@ struct RealBlas {
 const RealBlas& real_blas();
 template <typename Real>
 const RealRoutines<Real>& real_routines() {
-  if constexpr (std::is_same_v<Real, float>)
+  if constexpr (kIsFloat32<Real>)
     return real_blas().float32;
   else
     return real_blas().float64;

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cstdlib>
 #include <memory>
-#include <type_traits>
 #include <utility>
 
 #include "runtime/blas/engine.h"
@@ -161,26 +160,26 @@ void cut_trsm(const Triangular<Real>& t, Cut cut) {
 
 template <typename Real>
 void run_syrk(const Syrk<Real>& s) {
-  if constexpr (std::is_same_v<Real, float>)
+  if constexpr (kIsFloat32<Real>)
     if (keeps_on_host() && syrk_in_float64(s)) return;
   cut_syrk(s, Cut::kFirst);
 }
 template <typename Real>
 void run_trmm(const Triangular<Real>& t) {
-  if constexpr (std::is_same_v<Real, float>)
+  if constexpr (kIsFloat32<Real>)
     if (keeps_on_host() && trmm_in_float64(t)) return;
   cut_trmm(t, Cut::kFirst);
 }
 template <typename Real>
 void run_trsm(const Triangular<Real>& t) {
-  if constexpr (std::is_same_v<Real, float>)
+  if constexpr (kIsFloat32<Real>)
     if (keeps_on_host() && trsm_in_float64(t)) return;
   cut_trsm(t, Cut::kFirst);
 }
 
 template <typename Real>
 void run_symm(const Symm<Real>& s) {
-  if constexpr (std::is_same_v<Real, float>)
+  if constexpr (kIsFloat32<Real>)
     if (keeps_on_host() && symm_in_float64(s)) return;
   const bool left = s.side == 'L';
   const Int order = left ? s.m : s.n;

@@ -175,6 +175,13 @@ class OneThread {
   int local_before_ = 1;
 };
 
+template <typename Symbols, typename Call>
+void with_threads(const Symbols& symbols, HostThreads threads, const Call& call) {
+  std::optional<OneThread<Symbols>> one;
+  if (threads == HostThreads::kOne && symbols.has_threads()) one.emplace(symbols);
+  call();
+}
+
 template <typename Function>
 void load(void* handle, const char* symbol, Function& target) {
   target = reinterpret_cast<Function>(dlsym(handle, symbol));
@@ -231,25 +238,21 @@ const HostBlas& HostBlas::get() {
 
 void HostBlas::sgemm(const Problem& p, const float* a, const float* b, float* c,
                      HostThreads threads) const {
-  std::optional<OneThread<Symbols>> one;
-  if (threads == HostThreads::kOne && symbols_->has_threads()) one.emplace(*symbols_);
-  gemm_in_slices(symbols_->float32, p, a, b, c);
+  with_threads(*symbols_, threads, [&] { gemm_in_slices(symbols_->float32, p, a, b, c); });
 }
 
 void HostBlas::dgemm(const Problem& p, const double* a, const double* b, double* c,
                      HostThreads threads) const {
-  std::optional<OneThread<Symbols>> one;
-  if (threads == HostThreads::kOne && symbols_->has_threads()) one.emplace(*symbols_);
-  gemm_in_slices(symbols_->float64, p, a, b, c);
+  with_threads(*symbols_, threads, [&] { gemm_in_slices(symbols_->float64, p, a, b, c); });
 }
 
 void HostBlas::gemm(const PlainCall& call, HostThreads threads) const {
-  std::optional<OneThread<Symbols>> one;
-  if (threads == HostThreads::kOne && symbols_->has_threads()) one.emplace(*symbols_);
-  if (call.product.float64)
-    multiply_plain(symbols_->float64, call);
-  else
-    multiply_plain(symbols_->float32, call);
+  with_threads(*symbols_, threads, [&] {
+    if (call.product.float64)
+      multiply_plain(symbols_->float64, call);
+    else
+      multiply_plain(symbols_->float32, call);
+  });
 }
 
 int HostBlas::threads() const { return symbols_->all_threads; }
