@@ -1,8 +1,6 @@
 #include "core/epilogue.h"
 
 #include <array>
-#include <cmath>
-#include <numbers>
 #include <utility>
 
 #include "core/error.h"
@@ -102,23 +100,6 @@ Epilogue parse_epilogue(std::string_view text) {
   return e;
 }
 
-double activate(Activation activation, double x) {
-  switch (activation) {
-    case Activation::kRelu:
-      return x < 0 ? 0 : x;  // NaN stays
-    // Forms of 1 + erf(y) and (1 + tanh(y)) / 2 that do not cancel where y is negative.
-    case Activation::kGeluErf:
-      return 0.5 * x * std::erfc(-x / std::numbers::sqrt2);
-    case Activation::kGeluTanh:
-      return x / (1 + std::exp(-2 * std::sqrt(2 / std::numbers::pi) * (x + 0.044715 * x * x * x)));
-    case Activation::kSilu:
-      return x / (1 + std::exp(-x));
-    case Activation::kNone:
-      break;
-  }
-  return x;
-}
-
 // Maxima of the derivatives, found by bisection of the second one, rounded up.
 double largest_slope(Activation activation) {
   switch (activation) {
@@ -130,21 +111,6 @@ double largest_slope(Activation activation) {
     default:
       return 1;
   }
-}
-
-double apply(const Epilogue& e, const EpilogueValues& values, double sum, double old) {
-  double y = sum;
-  if (e.row_scale) y *= values.row_scale;
-  if (e.column_scale) y *= values.column_scale;
-  y += old;
-  if (e.bias != Bias::kNone) y += values.bias;
-  y = activate(e.activation, y);
-  if (e.residual) y += values.residual;
-  if (e.clamp) {
-    if (y < e.low) y = e.low;
-    if (y > e.high) y = e.high;
-  }
-  return y;
 }
 
 }  // namespace rooftile

@@ -275,9 +275,6 @@ void validate(const Problem& p, Layout layout) {
   validate_operand("b", stored_b(p), p.ldb, {layout, bytes_of(p.types.a)});
   validate_operand("c", {p.m, p.n}, p.ldc, {layout, bytes_of(p.types.c)});
   if (is_8_bit(p.types.a)) validate_integers(p);
-  if (is_float64(p.types) && any(p.epilogue))
-    fail(ErrorCode::kInvalidArgument, "float64 operands have no epilogue, but one of {}",
-         to_string(p.epilogue));
   if (quantized(p.types)) validate_quantized(p, layout);
   if (p.grouping != Grouping{}) validate_grouping(p, layout);
   if (p.batch <= 1) return;

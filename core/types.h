@@ -82,6 +82,10 @@ inline DataType sum_type(const Types& t) {
                                  : DataType::kF32;
 }
 constexpr bool is_float64(const Types& t) { return t.a == DataType::kF64; }
+/// The type of an epilogue's scales, bias and residual.
+constexpr DataType epilogue_type(const Types& t) {
+  return is_float64(t) ? DataType::kF64 : DataType::kF32;
+}
 /// Whether sums in C's type are as precise as anything that a caller can ask for: float64, or
 /// exact.
 constexpr bool has_precise_sums(const Types& t) { return is_float64(t) || t.c == DataType::kI32; }

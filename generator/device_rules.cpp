@@ -41,10 +41,10 @@ bool has_from_lanes(int lanes) {  // templates/fragment/multiply.glsl
   return lanes == 4 || lanes == 8 || lanes == 16 || lanes == 32 || lanes == 64;
 }
 
-/// The most bytes: float64 kernels have no epilogue, whose constants are more than their wider
-/// scalars.
+/// The most bytes, those of float64 kernels with an epilogue; every device of Vulkan has 128.
+constexpr Types kFloat64 = {.a = DataType::kF64, .c = DataType::kF64};
 constexpr std::size_t kPushConstants =
-    block_bytes<GemmPushConstants>({}) + sizeof(EpiloguePushConstants);
+    block_bytes<GemmPushConstants>(kFloat64) + block_bytes<EpiloguePushConstants>(kFloat64);
 
 /// The fewest bytes of shared memory, over all types and transposes.
 std::int64_t least_shared_bytes(const Variant& v) {

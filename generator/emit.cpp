@@ -74,11 +74,11 @@ Shader finish(std::string_view kernel, std::string glsl, ShaderInterface interfa
 }
 
 /// Binds an epilogue's vectors and residual behind the others, and its push constants.
-void fuse(const Epilogue& e, Defines& defines, ShaderInterface& interface) {
-  if (!any(e)) return;
+void fuse(const Signature& s, Defines& defines, ShaderInterface& interface) {
+  if (!any(s.epilogue)) return;
   set_define(defines, "EPILOGUE_BINDING", static_cast<int>(interface.bindings.size()));
   interface.bindings.insert(interface.bindings.end(), 2, BindingKind::kStorageBuffer);
-  interface.push_constants_bytes += sizeof(EpiloguePushConstants);
+  interface.push_constants_bytes += block_bytes<EpiloguePushConstants>(s.types);
 }
 
 /// Binds the list of tiles in which the workgroups of a grouped problem find their rows.
@@ -130,7 +130,7 @@ Shader emit_gemm(const Variant& v, const Signature& signature, Dialect dialect) 
     interface.bindings[1] = binding(v.load_path_b, words_width(v, s.types), std::nullopt);
     append_quantization(interface.bindings, v.load_path_b, s.types);
   }
-  fuse(s.epilogue, defines, interface);
+  fuse(s, defines, interface);
   if (s.grouped) bind_groups(defines, interface);
   std::string glsl = expand_for(dialect, gemm_template(v), gemm_comment(v, signature), defines,
                                 interface.bindings.size(), steps_of_workgroup(v));
@@ -189,7 +189,7 @@ Shader emit_reduce(const Signature& s, Dialect dialect) {
     .bindings = {BindingKind::kStorageBuffer, BindingKind::kStorageBuffer},
     .push_constants_bytes = block_bytes<ReducePushConstants>(s.types)
   };
-  fuse(s.epilogue, defines, interface);
+  fuse(s, defines, interface);
   std::string glsl = expand_for(dialect, "reduce.comp",
                                 {"Rooftile reduce: adds the partial sums of a split-K GEMM."},
                                 defines, interface.bindings.size());

@@ -59,10 +59,10 @@ Shader emit_group_tiles();
 Shader emit_reduce(const Signature& s, Dialect dialect = Dialect::kVulkan);
 
 /// Push-constant blocks, as in templates/common/problem.glsl and templates/pack.comp, where their
-/// fields are explained: byte for byte, but that alpha and beta are float32 in the kernels of all
-/// types but float64 (shader_block). Offsets are in elements.
+/// fields are explained: byte for byte, but that the two doubles of a block are float32 in the
+/// kernels of all types but float64 (shader_block). Offsets are in elements.
 struct GemmPushConstants {
-  static constexpr std::size_t kWordsBehind = 10;  // alpha and beta
+  static constexpr std::size_t kWordsBefore = 6, kWordsBehind = 10;  // alpha and beta
   std::uint32_t m, n, depth, lda, ldb, ldc;
   double alpha, beta;
   std::uint32_t base_a, base_b, base_c;
@@ -84,9 +84,10 @@ struct GroupedPushConstants {
 /// Follows GemmPushConstants, or ReducePushConstants with split-K, where the signature has an
 /// epilogue.
 struct EpiloguePushConstants {
+  static constexpr std::size_t kWordsBefore = 6, kWordsBehind = 0;  // the limits of clamp
   std::uint32_t offset_row_scale, offset_column_scale, offset_bias;
   std::uint32_t base_residual, ld_residual, stride_residual;
-  float clamp_low, clamp_high;
+  double clamp_low, clamp_high;
 };
 struct PackPushConstants {
   std::uint32_t rows, depth;       // op(A): m, k; op(B): n, k
@@ -99,8 +100,8 @@ struct GroupTilesPushConstants {
   std::uint32_t own_experts;            // 0: group i has expert i
 };
 struct ReducePushConstants {
-  static constexpr std::size_t kWordsBehind = 5;  // alpha and beta
-  std::uint32_t m, n, ldc, ld_partial;            // ld_partial: multiple of 4
+  static constexpr std::size_t kWordsBefore = 4, kWordsBehind = 5;  // alpha and beta
+  std::uint32_t m, n, ldc, ld_partial;                              // ld_partial: multiple of 4
   double alpha, beta;
   std::uint32_t offset_c, stride_c;
   std::uint32_t first_partial;  // offset of the first partial sum, multiple of 4
@@ -108,34 +109,38 @@ struct ReducePushConstants {
 };
 
 static_assert(sizeof(GroupedPushConstants) == sizeof(GemmPushConstants));
+static_assert(offsetof(GemmPushConstants, alpha) == 4 * GemmPushConstants::kWordsBefore);
+static_assert(offsetof(ReducePushConstants, alpha) == 4 * ReducePushConstants::kWordsBefore);
+static_assert(offsetof(EpiloguePushConstants, clamp_low) ==
+              4 * EpiloguePushConstants::kWordsBefore);
 static_assert(offsetof(GemmPushConstants, split_depth) - offsetof(GemmPushConstants, base_a) ==
               4 * (GemmPushConstants::kWordsBehind - 1));
 static_assert(offsetof(ReducePushConstants, partials) - offsetof(ReducePushConstants, offset_c) ==
               4 * (ReducePushConstants::kWordsBehind - 1));
 
-/// Bytes of the block of GemmPushConstants or ReducePushConstants in the kernels of these types.
+/// Bytes of such a block in the kernels of these types.
 template <typename Block>
-requires(Block::kWordsBehind > 0) constexpr std::uint32_t block_bytes(const Types& t) {
-  return static_cast<std::uint32_t>(offsetof(Block, alpha) +
-                                    2 * (is_float64(t) ? sizeof(double) : sizeof(float)) +
-                                    Block::kWordsBehind * sizeof(std::uint32_t));
+requires(Block::kWordsBefore > 0) constexpr std::uint32_t block_bytes(const Types& t) {
+  return static_cast<std::uint32_t>((Block::kWordsBefore + Block::kWordsBehind) * 4 +
+                                    2 * (is_float64(t) ? sizeof(double) : sizeof(float)));
 }
 /// The block as the kernels of these types read it.
 template <typename Block>
-requires(Block::kWordsBehind > 0) std::vector<std::byte> shader_block(const Block& block,
+requires(Block::kWordsBefore > 0) std::vector<std::byte> shader_block(const Block& block,
                                                                       const Types& t) {
-  constexpr std::size_t kHead = offsetof(Block, alpha), kBehind = kHead + 2 * sizeof(double);
-  const std::array<float, 2> narrow = {static_cast<float>(block.alpha),
-                                       static_cast<float>(block.beta)};
+  constexpr std::size_t kHead = 4 * Block::kWordsBefore, kTail = 4 * Block::kWordsBehind;
   const auto* const from = reinterpret_cast<const std::byte*>(&block);
+  std::array<double, 2> scalars = {};
+  std::memcpy(scalars.data(), from + kHead, sizeof scalars);
+  const std::array<float, 2> narrow = {static_cast<float>(scalars[0]),
+                                       static_cast<float>(scalars[1])};
   std::vector<std::byte> bytes(block_bytes<Block>(t));
   std::memcpy(bytes.data(), from, kHead);
   if (is_float64(t))
-    std::memcpy(bytes.data() + kHead, from + kHead, 2 * sizeof(double));
+    std::memcpy(bytes.data() + kHead, scalars.data(), sizeof scalars);
   else
     std::memcpy(bytes.data() + kHead, narrow.data(), sizeof narrow);
-  constexpr std::size_t kTail = Block::kWordsBehind * sizeof(std::uint32_t);
-  std::memcpy(bytes.data() + bytes.size() - kTail, from + kBehind, kTail);
+  std::memcpy(bytes.data() + bytes.size() - kTail, from + kHead + sizeof scalars, kTail);
   return bytes;
 }
 inline std::vector<std::byte> shader_block(const PackPushConstants& block, const Types&) {

@@ -113,7 +113,7 @@ constexpr std::int64_t kMostElements =
 constexpr std::int64_t kLargestSize = std::numeric_limits<std::int32_t>::max() - kLargestTile;
 
 bool fits(const Case& c, LoadPath path, std::int64_t texel_elements, std::int64_t elements,
-          std::int64_t element_bits = 8 * kElementBytes) {
+          std::int64_t element_bits) {
   if (path == LoadPath::kTexel)
     return static_cast<std::uint64_t>(divide_up(elements, texel_elements)) <=
            c.limits.max_texel_buffer_elements;
@@ -139,13 +139,15 @@ bool scales_fit(const Case& c, LoadPath path) {
 bool panels_fit(const Case& c, Operand operand, LoadPath path) {
   const std::int64_t words = packed_words(c.v, c.p, operand);
   const LoadPath read = operand == Operand::kA ? c.v.load_path_a : c.v.load_path_b;
-  if (path == LoadPath::kTexel) return read != path || fits(c, path, kTexelElements, words);
+  constexpr std::int64_t kWordBits = 8 * kElementBytes;
+  if (path == LoadPath::kTexel)
+    return read != path || fits(c, path, kTexelElements, words, kWordBits);
   // Written as a storage buffer whichever way they are read; the panels of experts in several
   // steps, if each expert's begin where a binding may.
   constexpr std::int64_t kAlignedWords = 64;
   const bool by_expert = operand == Operand::kB && is_grouped(c.p) && read == LoadPath::kTexel &&
                          words / matrices_b(c.p) % kAlignedWords == 0;
-  return fits(c, path, kTexelElements, by_expert ? words / matrices_b(c.p) : words);
+  return fits(c, path, kTexelElements, by_expert ? words / matrices_b(c.p) : words, kWordBits);
 }
 
 /// Loop trips of one invocation, over all its loops.
@@ -264,7 +266,8 @@ constexpr std::array kProblemRules = {
                  panels_fit(c, Operand::kB, LoadPath::kBuffer) &&
                  fits(c, LoadPath::kBuffer, 1, c.c_end(), 8 * bytes_of(c.p.types.c)) &&
                  fits(c, LoadPath::kBuffer, 1, c.part_elements(), 8 * element_bytes(c.p.types)) &&
-                 fits(c, LoadPath::kBuffer, 1, c.residual_end());
+                 fits(c, LoadPath::kBuffer, 1, c.residual_end(),
+                      8 * bytes_of(epilogue_type(c.p.types)));
         },
         [](const Case& c) {
           const StoredOperand a = stored_operand(c.v, c.p, c.at, Operand::kA),
@@ -273,7 +276,8 @@ constexpr std::array kProblemRules = {
               std::max(packed_words(c.v, c.p, Operand::kA), packed_words(c.v, c.p, Operand::kB));
           const std::int64_t most =
               std::max({a.needed_bytes(), b.needed_bytes(), c.c_bytes(), panels * kElementBytes,
-                        c.part_elements() * element_bytes(c.p.types)});
+                        c.part_elements() * element_bytes(c.p.types),
+                        c.residual_end() * bytes_of(epilogue_type(c.p.types))});
           return fmt::format("{} of {} bytes", most, c.limits.max_storage_buffer_range_bytes);
         }},
 };

@@ -79,9 +79,6 @@ constexpr std::array kSignatureRules = {
     SignatureRule{
         "the device has no float64 arithmetic",
         [](const TypedKernel& c) { return !is_float64(c.s.types) || c.limits.float64_arithmetic; }},
-    SignatureRule{
-        "float64 operands have no epilogue",
-        [](const TypedKernel& c) { return !is_float64(c.s.types) || !any(c.s.epilogue); }},
     SignatureRule{"a texel holds two float64, and load_path texel needs vectors of 4, which must "
                   "divide reg_m or reg_n where they do not run along k",
                   [](const TypedKernel& c) {

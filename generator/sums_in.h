@@ -14,8 +14,8 @@ namespace rooftile {
 /// with alpha, beta, the epilogue and the only rounding to C's type.
 enum class SumsIn : std::uint8_t { kC, kWorkspace };
 
-/// The plain signature with the same operands whose C holds the sums exactly: float32, or int32 of
-/// 8-bit integers.
+/// The plain signature with the same operands whose C holds the sums exactly: float32, int32 of
+/// 8-bit integers, or float64.
 inline Signature sums_signature(const Signature& s) {
   Signature plain = s;
   plain.epilogue = {};

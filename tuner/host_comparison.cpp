@@ -50,14 +50,14 @@ HostComparison compare_with_host(const Problem& p, std::optional<double> predict
   const std::vector<char> b = repeated_b(p.types, span_b(p), random);
   const RandomQuantization quantization = random_quantization(p, random);
   std::vector<char> c(static_cast<std::size_t>(span_c(p) * bytes_of(p.types.c)));
-  const std::vector<float> ones(
-      static_cast<std::size_t>(std::max({p.m, matrices_b(p) * p.n, span_c(p)})), 1.0f);
+  const std::vector<char> vectors =
+      ones(epilogue_type(p.types), std::max({p.m, matrices_b(p) * p.n, span_c(p)}));
   const GemmCall call = {.problem = p,
                          .a = a.data(),
                          .b = b.data(),
                          .c = c.data(),
-                         .epilogue = {ones.data(), ones.data(), ones.data(), ones.data(), p.ldc,
-                                      p.stride_c, is_grouped(p) ? p.n : 0},
+                         .epilogue = {vectors.data(), vectors.data(), vectors.data(),
+                                      vectors.data(), p.ldc, p.stride_c, is_grouped(p) ? p.n : 0},
                          .scales = quantization.scales.data(),
                          .zero_points = quantization.zero_points.data()};
   const GroupedCall grouped = {call, is_grouped(p) ? typical_groups(p) : std::vector<Group>()};

@@ -60,7 +60,7 @@ Types CaseSource::types() {
 
 Epilogue CaseSource::epilogue(const Types& types) {
   Epilogue e;
-  if (has_precise_sums(types) || !one_in(3)) return e;  // The former have none.
+  if (types.c == DataType::kI32 || !one_in(3)) return e;  // The former has none.
   e.row_scale = one_in(3);
   e.column_scale = one_in(3);
   e.bias = static_cast<Bias>(random_.below(3));
@@ -160,7 +160,7 @@ void CaseSource::draw_scalars(Problem& p) {
     p.alpha = p.alpha != 0 ? 1 : 0;
     p.beta = p.beta != 0 ? 1 : 0;
   }
-  if (p.epilogue.clamp) p.epilogue.low = -0.75f, p.epilogue.high = 1.5f;
+  set_clamp_limits(p);
 }
 
 /// Leading dimensions, strides, and where operands begin.
@@ -325,9 +325,9 @@ bool goes_together(const SoakCase& test) {
         return false;
       break;
     case Alias::kResidual:
-      if (!p.epilogue.residual || p.types.c != DataType::kF32 || p.ldc != round_up(p.n, 4) ||
-          (p.batch > 1 && p.stride_c != p.m * p.ldc) || test.special == Special::kNan ||
-          test.nan_in_c)
+      if (!p.epilogue.residual || p.types.c != epilogue_type(p.types) ||
+          p.ldc != round_up(p.n, 4) || (p.batch > 1 && p.stride_c != p.m * p.ldc) ||
+          test.special == Special::kNan || test.nan_in_c)
         return false;
       break;
     case Alias::kCInA:

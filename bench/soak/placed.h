@@ -45,7 +45,7 @@ Placed<Buffers> place(const SoakCase& test, SoakOperands& operands, Buffers& buf
   }
   const Epilogue& e = test.problem.epilogue;
   const Place vectors = e.row_scale || e.column_scale || e.bias != Bias::kNone
-                            ? buffers.put(operands.vectors, shift * bytes_of(DataType::kF32))
+                            ? buffers.put(operands.vectors, shift * bytes_of(epilogue_type(t)))
                             : Place{};
   if (e.row_scale) places.row_scale = at_offset(vectors, shift + at.offset_row_scale);
   if (e.column_scale) places.column_scale = at_offset(vectors, shift + at.offset_column_scale);
@@ -54,7 +54,7 @@ Placed<Buffers> place(const SoakCase& test, SoakOperands& operands, Buffers& buf
     places.residual =
         test.alias == Alias::kResidual
             ? places.c
-            : at_offset(buffers.put(operands.residual, shift * bytes_of(DataType::kF32)), shift);
+            : at_offset(buffers.put(operands.residual, shift * bytes_of(epilogue_type(t))), shift);
   if (test.layout == Layout::kColumnMajor) {
     std::swap(places.a, places.b);
     std::swap(places.row_scale, places.column_scale);

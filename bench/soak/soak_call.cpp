@@ -76,26 +76,26 @@ void SoakCall::set_operands(const SoakCase& test, SoakOperands& operands) {
 void SoakCall::set_epilogue(const SoakCase& test, SoakOperands& operands, bool host) {
   const Epilogue& e = test.problem.epilogue;
   const Placement& at = operands.placement();
+  const DataType type = epilogue_type(test.problem.types);
   const auto vector = [&](bool used, std::int64_t offset) {
-    return host && used ? reinterpret_cast<const float*>(operands.vectors.data()) + offset
-                        : nullptr;
+    return host && used ? behind(operands.vectors.data(), type, offset) : nullptr;
   };
+  const bool doubles = type == DataType::kF64;
   epilogue_ = {.struct_size = sizeof epilogue_,
                .row_scale = vector(e.row_scale, at.offset_row_scale),
                .column_scale = vector(e.column_scale, at.offset_column_scale),
                .bias_kind = static_cast<rooftile_bias>(e.bias),
                .bias = vector(e.bias != Bias::kNone, at.offset_bias),
                .activation = static_cast<rooftile_activation>(e.activation),
-               .residual = host && e.residual
-                               ? reinterpret_cast<const float*>(operands.residual.data())
-                               : nullptr,
+               .residual = host && e.residual ? operands.residual.data() : nullptr,
                .ld_residual = e.residual ? at.ld_residual : 0,
                .stride_residual = e.residual ? at.stride_residual : 0,
                .clamp = e.clamp ? 1 : 0,
-               .low = e.low,
-               .high = e.high};
-  if (host && test.alias == Alias::kResidual)
-    epilogue_.residual = static_cast<const float*>(args.c);
+               .low = e.clamp && !doubles ? static_cast<float>(e.low) : 0,
+               .high = e.clamp && !doubles ? static_cast<float>(e.high) : 0,
+               .low_f64 = e.clamp && doubles ? e.low : 0,
+               .high_f64 = e.clamp && doubles ? e.high : 0};
+  if (host && test.alias == Alias::kResidual) epilogue_.residual = args.c;
   if (test.layout == Layout::kColumnMajor) {
     std::swap(epilogue_.row_scale, epilogue_.column_scale);
     if (e.bias != Bias::kNone)

@@ -29,7 +29,6 @@ constexpr std::array<std::pair<const char*, std::int64_t Problem::*>, 6> kStride
      {"stride_a", &Problem::stride_a},
      {"stride_b", &Problem::stride_b},
      {"stride_c", &Problem::stride_c}}};
-constexpr float kLow = -0.75f, kHigh = 1.5f;  // of a clamp
 
 template <typename Enum>
 std::string_view name_of(std::span<const std::string_view> names, Enum value) {
@@ -135,7 +134,7 @@ Problem parse_problem(Words& words, const std::vector<Group>& groups) {
   p.alpha = words.number<float>("alpha", 1);
   p.beta = words.number<float>("beta", 0);
   p.epilogue = parse_epilogue(words.take("epilogue", ""));
-  if (p.epilogue.clamp) p.epilogue.low = kLow, p.epilogue.high = kHigh;
+  set_clamp_limits(p);
   return p;
 }
 

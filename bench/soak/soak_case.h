@@ -78,6 +78,13 @@ std::string to_string(const SoakCase& test);
 /// Throws kInvalidArgument for unknown words and values.
 SoakCase parse_case(std::string_view line);
 
+/// Limits of the clamp, if the epilogue has one. Of float64 operands: one that float32 does not
+/// hold.
+inline void set_clamp_limits(Problem& p) {
+  if (p.epilogue.clamp) p.epilogue.low = is_float64(p.types) ? -2.0 / 3 : -0.75;
+  if (p.epilogue.clamp) p.epilogue.high = 1.5;
+}
+
 /// The names of the ways, in the order of the enumeration.
 inline constexpr std::array<std::string_view, 14> kWayNames = {
     "gemm",   "sgemm",   "pointers", "packed",  "resident", "list", "packed_resident",

@@ -7,15 +7,6 @@
 #include "core/numbers/random.h"
 
 namespace rooftile {
-namespace {
-
-std::vector<char> bytes_of_floats(const std::vector<float>& floats) {
-  std::vector<char> bytes(floats.size() * sizeof(float));
-  std::memcpy(bytes.data(), floats.data(), bytes.size());
-  return bytes;
-}
-
-}  // namespace
 
 CertificationCase SoakOperands::certification_case(const SoakCase& test) {
   return {.problem = test.problem,
@@ -31,9 +22,10 @@ SoakOperands::SoakOperands(const SoakCase& test)
   if (test.special == Special::kNan) plant_nan(test);
   if (test.alias == Alias::kAB) before_.b = before_.a;
   if (test.alias == Alias::kResidual) {
-    const auto first = static_cast<std::size_t>(before_.placement.offset_c) * sizeof(float);
+    const auto first =
+        static_cast<std::size_t>(before_.placement.offset_c * bytes_of(test.problem.types.c));
     std::memcpy(before_.residual.data(), before_.c.data() + first,
-                std::min(before_.residual.size() * sizeof(float), before_.c.size() - first));
+                std::min(before_.residual.size(), before_.c.size() - first));
   }
   const Types& t = test.problem.types;
   const std::int64_t shift = test.shift;
@@ -42,8 +34,8 @@ SoakOperands::SoakOperands(const SoakCase& test)
   c = {before_.c, shift * bytes_of(t.c)};
   scales = {before_.scales, shift * bytes_of(t.a)};
   zero_points = {before_.zero_points, shift * bytes_of(t.a)};
-  vectors = {bytes_of_floats(before_.vectors), shift * bytes_of(DataType::kF32)};
-  residual = {bytes_of_floats(before_.residual), shift * bytes_of(DataType::kF32)};
+  vectors = {before_.vectors, shift * bytes_of(epilogue_type(t))};
+  residual = {before_.residual, shift * bytes_of(epilogue_type(t))};
 }
 
 /// NaN in one element of A and, where it has such, of B and of a C that is read.

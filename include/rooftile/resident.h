@@ -72,11 +72,11 @@ ROOFTILE_API rooftile_status rooftile_buffer_download(rooftile_buffer* buffer, s
 /// ---- Calls ----
 
 /// Start of an operand: an offset in elements from the start of a buffer, so that an operand may
-/// begin inside a buffer. Elements are those of the operand's type: float for row scales, column
-/// scales, bias and residual; A's type for the scales and float zero points of a quantised B; bytes
-/// for a quantised B itself, packed zero points and a workspace. Most operands may have any offset.
-/// A quantised B, its scales, its zero points and a workspace start at a multiple of 256 bytes
-/// (strictly, of the device's own alignment, which is at most that).
+/// begin inside a buffer. Elements are those of the operand's type: float, or double of F64, for
+/// row scales, column scales, bias and residual; A's type for the scales and float zero points of a
+/// quantised B; bytes for a quantised B itself, packed zero points and a workspace. Most operands
+/// may have any offset. A quantised B, its scales, its zero points and a workspace start at a
+/// multiple of 256 bytes (strictly, of the device's own alignment, which is at most that).
 typedef struct rooftile_place {
   rooftile_buffer* buffer;  ///< NULL: the operand is absent.
   int64_t offset;

@@ -22,8 +22,9 @@
 /// Floating-point environment. No function raises floating-point flags of the calling thread or
 /// traps, whatever traps the program has enabled, and all leave flags, traps and rounding mode as
 /// they are. Excepted is what others compute: NumPy's own loop (numpy.h), and the host's BLAS where
-/// it computes a float32 C from float32 operands without an epilogue, or a float64 C
-/// (rooftile_sgemm and rooftile_gemm, tiers HOST and HOST1, also as the answer or a part of AUTO).
+/// it computes a float32 C from float32 operands, or a float64 C, without an epilogue
+/// (rooftile_sgemm and rooftile_gemm, tiers HOST and HOST1, of float64 also HOST64; also as the
+/// answer or a part of AUTO).
 /// Flags, traps and rounding are then those of a direct call. All else on the host rounds to
 /// nearest.
 ///
@@ -222,25 +223,27 @@ typedef enum rooftile_activation {
 ///   y = alpha * (op(A) * op(B))[i][j] * row_scale[i] * column_scale[j] + beta * C[i][j] + bias
 ///   C[i][j] := clamp(activation(y) + residual[i][j])
 /// Zero or NULL leaves an operation out. All members of a batch share the vectors. Rows and columns
-/// are those of C as the caller sees it, in either layout. A float32 C may itself be the residual
-/// (same pointer and ld); otherwise C overlaps none of the epilogue's operands.
+/// are those of C as the caller sees it, in either layout. Scales, bias and residual are float, or
+/// double beside operands of type F64. A C of the same type may itself be the residual (same
+/// pointer and ld); otherwise C overlaps none of the epilogue's operands.
 typedef struct rooftile_epilogue {
-  size_t struct_size;         ///< Set by the caller to sizeof(rooftile_epilogue).
-  const float* row_scale;     ///< m values
-  const float* column_scale;  ///< n values
+  size_t struct_size;        ///< Set by the caller to sizeof(rooftile_epilogue).
+  const void* row_scale;     ///< m values
+  const void* column_scale;  ///< n values
   rooftile_bias bias_kind;
-  const float* bias;
+  const void* bias;
   rooftile_activation activation;
   /// Stored like C, with a leading dimension and a batch stride of its own.
-  const float* residual;
+  const void* residual;
   int64_t ld_residual, stride_residual;
   /// If not 0, results are limited to the range from low to high, neither of which is NaN; NaN
   /// stays NaN.
   int clamp;
-  float low, high;
+  float low, high;           ///< 0 beside operands of type F64,
+  double low_f64, high_f64;  ///< which have these. 0 beside the others.
 } rooftile_epilogue;
 
-/// Element types. The scales, bias and residual of an epilogue are always float32.
+/// Element types.
 typedef enum rooftile_type {
   ROOFTILE_F32 = 0,
   ROOFTILE_F16 = 1,   ///< IEEE half precision
@@ -249,8 +252,8 @@ typedef enum rooftile_type {
   /// C of I8 or U8 operands: alpha and beta are 0 or 1, and there is no epilogue.
   ROOFTILE_I32 = 4,
   ROOFTILE_U8 = 5,  ///< Unsigned 8-bit integer; otherwise the same as I8.
-  /// IEEE double precision, for A, B and C together, without an epilogue. Sums are float64, which
-  /// meets every rooftile_precision.
+  /// IEEE double precision, for A, B and C together. Sums are float64, which meets every
+  /// rooftile_precision.
   ROOFTILE_F64 = 6
 } rooftile_type;
 

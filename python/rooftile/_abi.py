@@ -21,7 +21,7 @@ ITEM_SIZES = (4, 2, 2, 1, 4, 1, 8)
 OPERANDS, RESULTS = (F32, F16, BF16, I8, U8, F64), (F32, F16, BF16, I32, F64)
 # What arguments may hold, by their names in messages; others may hold all types.
 _TYPES: Dict[str, Tuple[int, ...]] = {"a": OPERANDS, "b": OPERANDS, "out": RESULTS, "c": RESULTS, "scales": (F32, F16),
-                                      **dict.fromkeys(("bias", "row_scale", "column_scale", "residual"), (F32,))}
+                                      **dict.fromkeys(("bias", "row_scale", "column_scale", "residual"), (F32, F64))}
 
 
 def check_type(argument: str, kind: Optional[int], held: Callable[[], str], hint: str = "") -> int:
@@ -96,13 +96,16 @@ class Guard(Structure):
 
 class Epilogue(Structure):
     _fields_ = _fields("size struct_size; pointer row_scale column_scale; int bias_kind; pointer bias; int activation;"
-                       "pointer residual; i64 ld_residual stride_residual; int clamp; float low high")
+                       "pointer residual; i64 ld_residual stride_residual; int clamp; float low high; double low_f64 high_f64")
 
-    def set_clamp(self, given: Any) -> None:
-        """Errors: TypeError for what is no pair of numbers."""
+    def set_clamp(self, given: Any, kind: int) -> None:
+        """kind: of the epilogue's operands, F32 or F64. Errors: TypeError for what is no pair of numbers."""
         try:
-            low, high = given
-            self.low, self.high = float(low), float(high)
+            low, high = map(float, given)
+            if kind == F64:
+                self.low_f64, self.high_f64 = low, high
+            else:
+                self.low, self.high = low, high
         except OverflowError:
             raise ValueError("clamp has a number beyond the range of float64") from None
         except (TypeError, ValueError):

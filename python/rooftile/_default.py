@@ -68,8 +68,9 @@ def matmul(a: Any, b: Any, out: Any = None, *, alpha: float = 1.0, beta: Optiona
     a, b: m x k and k x n (or vectors, or stacks of matrices that are repeated as in NumPy): anything with the buffer protocol or
       __dlpack__ in the processor's memory, such as NumPy arrays, PyTorch's CPU tensors and memory maps. b may be Quantized or
       Packed, and with a DeviceArray the result is one. They are float32, float16, bfloat16 (of ml_dtypes, PyTorch, this package,
-      or uint16 with dtype="bfloat16"), or both float64 (without an epilogue), int8 or uint8. Two different ones of float32, float16
-      and bfloat16 are multiplied as float32. A list of numbers is float32, beside float64 that. Transposed and padded views are read where they are; only what no leading dimension can say is copied.
+      or uint16 with dtype="bfloat16"), or both float64, int8 or uint8. Two different ones of float32, float16 and bfloat16 are
+      multiplied as float32. A list of numbers is float32, beside float64 that. Transposed and padded views are read where they are;
+      only what no leading dimension can say is copied.
     out: where the result goes and what is returned; by rows, by columns or with any strides, also with leading axes along which
       the product is repeated. It overlaps neither a nor b. Without it the result is PyTorch's where a is, else NumPy's (a number
       for two vectors), and a memoryview where NumPy is not installed.
@@ -136,7 +137,7 @@ def matmul_grouped(a: Any, b: Any, rows: Integers, experts: Optional[Integers] =
 
 
 def explain(a: Any, b: Any, **options: Any) -> Decision:
-    """Where matmul would compute these arguments (arrays, or shapes of float32 matrices), and why. Computes nothing.
+    """Where matmul would compute these arguments (arrays, or shapes of matrices of float32 or of dtype), and why. Computes nothing.
 
     >>> explain((8, 8), (8, 8), tier="host64").tier
     'host64'

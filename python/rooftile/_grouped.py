@@ -6,7 +6,7 @@ from . import _abi
 from ._call import Call, Options, Shapes, begin_call, dtype_of, place_quantized, place_result, single_out
 from ._layout import Operand, as_stored, operand_of, place_batch
 from ._library import check, library
-from ._operands import check_types, operand_views, values_of
+from ._operands import check_types, epilogue_type, operand_views, values_of
 from ._resident import begin_resident, on_device, operands_on_device, set_epilogue, set_operand, set_operand_b
 from ._shapes import Shape, size_of, sizes_of, text
 from ._views import View, view_of
@@ -110,7 +110,8 @@ def grouped_call_of(a: Any, b: Any, rows: Any, experts: Any, out: Any, status: A
     else:
         _place_experts(call, vb)
     after = epilogue_of(o.epilogue)
-    given_columns = {name: values_of(x, name).shape for name, x in (("column_scale", after.column_scale), ("bias", o.bias))
+    kind = epilogue_type(va.type)
+    given_columns = {name: values_of(x, name, kind).shape for name, x in (("column_scale", after.column_scale), ("bias", o.bias))
                      if x is not None}
     groups.stride_columns = columns_of_experts(given_columns, n, count)
     structure = epilogue_args(after, o.bias, shape, stored, call.keep, count, call.source is not None)

@@ -43,9 +43,21 @@ def array_of(x: Any, name: str, kind: int = F32) -> Any:
     return rounded
 
 
-def values_of(x: Any, name: str) -> View:
-    """The memory of an array or of a list of numbers. Errors: those of array_of and view_of."""
-    return view_of(array_of(x, name), name)
+def epilogue_type(kind: int) -> int:
+    """The type of an epilogue's scales, bias and residual beside operands, or a result, of this type."""
+    return F64 if kind == F64 else F32
+
+
+def check_epilogue_type(name: str, held: int, kind: int) -> None:
+    if held != kind:
+        raise TypeError(f"{name} is {TYPE_NAMES[held]}, which is not {TYPE_NAMES[kind]}")
+
+
+def values_of(x: Any, name: str, kind: int) -> View:
+    """The memory of an array of this type or of a list of numbers. Errors: those of array_of and view_of, TypeError for another type."""
+    view = view_of(array_of(x, name, kind), name)
+    check_epilogue_type(name, view.type, kind)
+    return view
 
 
 def widened(view: View) -> Any:

@@ -5,7 +5,7 @@ from typing import Any, Dict, List, Tuple, Union
 from . import _abi
 from ._abi import F32, ITEM_SIZES, TYPE_NAMES
 from ._call import Options, check_result_type, number_of
-from ._operands import array_of, arrays_of, check_types, differ, widened
+from ._operands import array_of, arrays_of, check_epilogue_type, check_types, differ, epilogue_type, values_of, widened
 from ._shapes import Shape, broadcast, contiguous_strides, count, repeated_strides, single_stride, text
 from ._views import operand_view, type_of, view_of
 from .device_array import DeviceArray, DeviceSession, Memory, uploaded
@@ -22,6 +22,16 @@ def on_device(session: DeviceSession, x: Any, name: str, dtype: Any = None) -> D
     x = array_of(x, name)
     operand_view(x, name, None if dtype is None else type_of("dtype", dtype))  # for the argument's name in errors
     return DeviceArray(x, session, dtype)
+
+
+def _values_on_device(session: DeviceSession, x: Any, name: str, kind: int) -> DeviceArray:
+    """An operand of an epilogue, of this type. Errors: those of values_of."""
+    if not isinstance(x, DeviceArray):
+        x = array_of(x, name, kind)
+        values_of(x, name, kind)  # refuses what would be copied in vain
+    array = on_device(session, x, name)
+    check_epilogue_type(name, array.type, kind)
+    return array
 
 
 def place(operands: _abi.ResidentOperands, name: str, memory: Memory) -> None:
@@ -60,6 +70,7 @@ def set_epilogue(session: DeviceSession, args: _abi.GemmArgs, operands: _abi.Res
     """experts: of a grouped product, as in epilogue_args. Returns the shapes of column_scale and bias, if given."""
     given: Epilogue = epilogue_of(o.epilogue)
     m, n = shape[-2:]
+    kind = epilogue_type(args.type)
     after = _abi.Epilogue(activation=_abi.enumerator("epilogue", _abi.ACTIVATIONS, given.activation))
     wanted = (("row_scale", given.row_scale, (m,)), ("column_scale", given.column_scale, (n,)), ("bias", o.bias, (n,)),
               ("residual", given.residual, shape))
@@ -68,7 +79,7 @@ def set_epilogue(session: DeviceSession, args: _abi.GemmArgs, operands: _abi.Res
     for name, x, expected in wanted:
         if x is None:
             continue
-        array, used = on_device(session, x, name), True
+        array, used = _values_on_device(session, x, name, kind), True
         if name in ("column_scale", "bias"):
             columns[name] = array.shape
         if name in columns and array.shape == (experts, n) and experts > 0:
@@ -84,7 +95,7 @@ def set_epilogue(session: DeviceSession, args: _abi.GemmArgs, operands: _abi.Res
         place(operands, name, array.memory)
         keep.append(array)
     if given.clamp is not None:
-        after.set_clamp(given.clamp)
+        after.set_clamp(given.clamp, kind)
     if used:
         args.epilogue = ctypes.addressof(after)
         keep.append(after)

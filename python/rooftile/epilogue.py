@@ -3,14 +3,15 @@ from typing import Any, Dict, List, NamedTuple, Optional, Tuple, Union
 
 from . import _abi
 from ._layout import Operand, row_stride, transposed
-from ._operands import values_of
+from ._operands import epilogue_type, values_of
 from ._shapes import Shape, text
 from ._views import View
 
 
 class Epilogue(NamedTuple):
     """Operations fused behind a product: y = alpha * (a @ b) * row_scale * column_scale + beta * c + bias, and then
-    clamp(activation(y) + residual). All vectors and the residual are float32, or lists of numbers; None leaves an operation out.
+    clamp(activation(y) + residual). All vectors and the residual are float32 (float64 beside float64 operands), or lists of numbers;
+    None leaves an operation out.
 
     activation: "relu", "gelu_erf", "gelu_tanh", "silu" or "none". row_scale: m values. column_scale: n values (in matmul_grouped
     also experts x n).
@@ -40,8 +41,8 @@ def epilogue_of(given: Union[str, Epilogue, None]) -> Epilogue:
     return given
 
 
-def _vector(x: Any, name: str, length: int, experts: int, keep: List[Any]) -> int:
-    view = values_of(x, name)
+def _vector(x: Any, name: str, kind: int, length: int, experts: int, keep: List[Any]) -> int:
+    view = values_of(x, name, kind)
     if view.shape == (experts, length) and experts > 0:
         return _rows(view, keep)
     if view.shape != (length,):
@@ -61,14 +62,14 @@ def _rows(view: View, keep: List[Any]) -> int:
 def _address(view: View, keep: List[Any]) -> int:
     """Address of the values, side by side."""
     axes = [(size, step) for size, step in zip(view.shape, view.strides) if size != 1]
-    if view.address % 4 or any(step != 4 for _, step in axes):
+    if view.address % view.itemsize or any(step != view.itemsize for _, step in axes):
         view = view.copied()
     keep.append(view)
     return view.address
 
 
-def _set_bias(args: _abi.Epilogue, bias: Any, m: int, n: int, experts: int, keep: List[Any]) -> None:
-    view = values_of(bias, "bias")
+def _set_bias(args: _abi.Epilogue, bias: Any, kind: int, m: int, n: int, experts: int, keep: List[Any]) -> None:
+    view = values_of(bias, "bias", kind)
     if view.shape == (experts, n) and experts > 0:
         args.bias_kind, args.bias = 2, _rows(view, keep)
         return
@@ -83,12 +84,12 @@ def _set_bias(args: _abi.Epilogue, bias: Any, m: int, n: int, experts: int, keep
 
 
 def _set_residual(args: _abi.Epilogue, residual: Any, shape: Shape, out: Operand, changes: bool, keep: List[Any]) -> None:
-    view = values_of(residual, "residual")
+    view = values_of(residual, "residual", epilogue_type(out.view.type))
     if view.shape != shape:
         raise ValueError(f"residual is {text(view.shape)}; it has to have the result's shape, {text(shape)}")
     ld = row_stride(view)
     in_place = view.address == out.view.address
-    if ld is None or out.by_columns or len(shape) > 2 or view.address % 4 or (in_place and changes):
+    if ld is None or out.by_columns or len(shape) > 2 or view.address % view.itemsize or (in_place and changes):
         view = (transposed(view) if out.by_columns else view).copied()
         ld = max(shape[-2] if out.by_columns else shape[-1], 1)
     args.residual, args.ld_residual = view.address, ld
@@ -119,16 +120,17 @@ def epilogue_args(epilogue: Epilogue, bias: Any, shape: Shape, out: Operand, kee
     if activation == 0 and all(part is None for part in parts):
         return None
     m, n = shape[-2:]
+    kind = epilogue_type(out.view.type)
     args = _abi.Epilogue(activation=activation)
     if epilogue.row_scale is not None:
-        args.row_scale = _vector(epilogue.row_scale, "row_scale", m, 0, keep)
+        args.row_scale = _vector(epilogue.row_scale, "row_scale", kind, m, 0, keep)
     if epilogue.column_scale is not None:
-        args.column_scale = _vector(epilogue.column_scale, "column_scale", n, experts, keep)
+        args.column_scale = _vector(epilogue.column_scale, "column_scale", kind, n, experts, keep)
     if bias is not None:
-        _set_bias(args, bias, m, n, experts, keep)
+        _set_bias(args, bias, kind, m, n, experts, keep)
     if epilogue.residual is not None:
         _set_residual(args, epilogue.residual, shape, out, changes, keep)
     if epilogue.clamp is not None:
-        args.set_clamp(epilogue.clamp)
+        args.set_clamp(epilogue.clamp, kind)
     keep.append(args)
     return args

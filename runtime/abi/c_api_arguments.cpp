@@ -131,6 +131,12 @@ void check(GemmCall& call, Layout layout, const rooftile_quantization* lengths =
   if (call.packed != nullptr) check_packed(*call.packed, call, layout);
 }
 
+/// Fields of float64 operands and those of other types are not both given.
+constexpr const char* kOfFloat64 = "operands of type F64";
+void refuse_other(bool given, const char* what, const char* of) {
+  if (given) fail(ErrorCode::kInvalidArgument, "{} is for {}: leave it 0", what, of);
+}
+
 void add_epilogue(GemmCall& call, const rooftile_epilogue* epilogue) {
   const Given given("epilogue", epilogue);
   Epilogue& e = call.problem.epilogue;
@@ -140,7 +146,15 @@ void add_epilogue(GemmCall& call, const rooftile_epilogue* epilogue) {
   e.activation = activation_of(value_of(given->activation));
   e.residual = given->residual != nullptr;
   e.clamp = given->clamp != 0;
-  if (e.clamp) {
+  check_knows_float64(epilogue, call.problem.types.a);
+  if (e.clamp && is_float64(call.problem.types)) {
+    refuse_other(given->low != 0, "epilogue->low", "other types than F64, which has low_f64");
+    refuse_other(given->high != 0, "epilogue->high", "other types than F64, which has high_f64");
+    e.low = given->low_f64;
+    e.high = given->high_f64;
+  } else if (e.clamp) {
+    refuse_other(given->low_f64 != 0, "epilogue->low_f64", kOfFloat64);
+    refuse_other(given->high_f64 != 0, "epilogue->high_f64", kOfFloat64);
     e.low = given->low;
     e.high = given->high;
   }
@@ -183,12 +197,9 @@ void add_quantization(GemmCall& call, const rooftile_quantization& given) {
 
 /// The scalars of float64 operands are float64, in fields of their own.
 void set_scalars(Problem& p, const rooftile_gemm_args& args) {
-  const auto refuse_other = [](bool given, const char* what, const char* of) {
-    if (given) fail(ErrorCode::kInvalidArgument, "{} is for {}: leave it 0", what, of);
-  };
   if (!is_float64(p.types)) {
-    refuse_other(args.alpha_f64 != 0, "alpha_f64", "operands of type F64");
-    return refuse_other(args.beta_f64 != 0, "beta_f64", "operands of type F64");
+    refuse_other(args.alpha_f64 != 0, "alpha_f64", kOfFloat64);
+    return refuse_other(args.beta_f64 != 0, "beta_f64", kOfFloat64);
   }
   refuse_other(args.alpha != 0, "alpha", "other types than F64, which has alpha_f64");
   refuse_other(args.beta != 0, "beta", "other types than F64, which has beta_f64");
@@ -261,6 +272,14 @@ TierChoice tier_choice(const rooftile_tier& tier) {
 
 DataType data_type(const char* argument, const rooftile_type& value) {
   return enumerator(argument, "rooftile_type", value_of(value), DataType::kF64);
+}
+
+void check_knows_float64(const rooftile_epilogue* given, DataType type) {
+  if (type == DataType::kF64 && given->struct_size < sizeof *given && given->clamp != 0)
+    fail(ErrorCode::kInvalidArgument,
+         "type is F64, whose low_f64 and high_f64 are not in an epilogue of struct_size {}: "
+         "compile with a later header",
+         given->struct_size);
 }
 
 void check_knows_float64(const rooftile_gemm_args* given) {

@@ -29,17 +29,22 @@ int value_of(const Enum& enumeration) {
 /// newer fields then stays legal.
 ///
 /// New fields go to the end, keep the old behaviour when they are zero, and leave no padding,
-/// because a caller's padding may hold anything (4 bytes at the end of rooftile_epilogue stay
+/// because a caller's padding may hold anything (4 bytes behind `high` in rooftile_epilogue stay
 /// unused for this reason).
 template <typename T>
 inline constexpr std::size_t kLeastBytes = sizeof(T);
 template <>
 inline constexpr std::size_t kLeastBytes<rooftile_gemm_args> = 216;
 static_assert(offsetof(rooftile_gemm_args, alpha_f64) == kLeastBytes<rooftile_gemm_args>);
+template <>
+inline constexpr std::size_t kLeastBytes<rooftile_epilogue> = 88;
+static_assert(offsetof(rooftile_epilogue, low_f64) == kLeastBytes<rooftile_epilogue>);
 
 /// Throws kInvalidArgument where operands of type F64 come in a structure of version 0.1.0, which
 /// lacks their alpha.
 void check_knows_float64(const rooftile_gemm_args* given);
+/// The same for the limits of the clamp of an epilogue behind operands of this type.
+void check_knows_float64(const rooftile_epilogue* given, DataType type);
 
 /// Smallest legal size and current size of a structure. The caller's size is the first field of its
 /// structure.

@@ -38,7 +38,7 @@ class HostForm {
     args_.b = address("b", places.b, quantized ? 1 : bytes_of(type_a));
     args_.c = const_cast<void*>(address("c", places.c, bytes_of(type_c)));
     if (quantized) add_quantization(given.quantization, places, bytes_of(type_a));
-    if (given.epilogue != nullptr) add_epilogue(given.epilogue, places);
+    if (given.epilogue != nullptr) add_epilogue(given.epilogue, places, type_a);
   }
   HostForm(const HostForm&) = delete;
   HostForm& operator=(const HostForm&) = delete;
@@ -50,17 +50,20 @@ class HostForm {
   const void* address(const char* what, const OperandSlot& place, std::int64_t element_bytes) {
     return addresses_.address(what, place, element_bytes);
   }
-  const float* floats(const char* what, const float* given, const OperandSlot& place) {
-    check_null(what, given);
-    return static_cast<const float*>(address(what, place, sizeof(float)));
-  }
-  void add_epilogue(const rooftile_epilogue* epilogue, const OperandSlots& places) {
+  void add_epilogue(const rooftile_epilogue* epilogue, const OperandSlots& places,
+                    DataType type_a) {
     const Given given("epilogue", epilogue);
+    check_knows_float64(epilogue, type_a);
+    const std::int64_t element_bytes = bytes_of(epilogue_type({.a = type_a}));
     epilogue_ = *given;
-    epilogue_.row_scale = floats("row_scale", given->row_scale, places.row_scale);
-    epilogue_.column_scale = floats("column_scale", given->column_scale, places.column_scale);
-    epilogue_.bias = floats("bias", given->bias, places.bias);
-    epilogue_.residual = floats("residual", given->residual, places.residual);
+    const auto located = [&](const char* what, const void* pointer, const OperandSlot& place) {
+      check_null(what, pointer);
+      return address(what, place, element_bytes);
+    };
+    epilogue_.row_scale = located("row_scale", given->row_scale, places.row_scale);
+    epilogue_.column_scale = located("column_scale", given->column_scale, places.column_scale);
+    epilogue_.bias = located("bias", given->bias, places.bias);
+    epilogue_.residual = located("residual", given->residual, places.residual);
     args_.epilogue = &epilogue_;
   }
   void add_quantization(const rooftile_quantization* quantization, const OperandSlots& places,

@@ -4,6 +4,7 @@
 
 #include "core/enum_words.h"
 #include "core/error.h"
+#include "core/half.h"
 
 namespace rooftile {
 namespace {
@@ -43,16 +44,18 @@ Tier tier_of(TierChoice choice) {
 
 Precision parse_precision(std::string_view text) { return kPrecisions.parse("precision", text); }
 
-EpilogueValues epilogue_values(const Epilogue& epilogue, const EpilogueOperands& operands,
-                               std::int64_t i, std::int64_t row, std::int64_t column) {
+EpilogueValues epilogue_values(const Problem& p, const EpilogueOperands& operands, std::int64_t i,
+                               std::int64_t row, std::int64_t column) {
+  const Epilogue& e = p.epilogue;
+  const DataType type = epilogue_type(p.types);
   EpilogueValues values;
-  if (epilogue.row_scale) values.row_scale = operands.row_scale[row];
-  if (epilogue.column_scale) values.column_scale = operands.column_scale[column];
-  if (epilogue.bias != Bias::kNone)
-    values.bias = operands.bias[epilogue.bias == Bias::kRow ? row : column];
-  if (epilogue.residual)
-    values.residual =
-        operands.residual[i * operands.stride_residual + row * operands.ld_residual + column];
+  if (e.row_scale) values.row_scale = element(type, operands.row_scale, row);
+  if (e.column_scale) values.column_scale = element(type, operands.column_scale, column);
+  if (e.bias != Bias::kNone)
+    values.bias = element(type, operands.bias, e.bias == Bias::kRow ? row : column);
+  if (e.residual)
+    values.residual = element(type, operands.residual,
+                              i * operands.stride_residual + row * operands.ld_residual + column);
   return values;
 }
 

@@ -59,16 +59,15 @@ struct Guard {
   bool operator==(const Guard&) const = default;
 };
 
-/// Operands of an epilogue in host memory; null where the problem's epilogue does not use them.
-/// row_scale and a bias of rows have m elements, column_scale and a bias of columns n for each
-/// expert of a grouped problem. The residual
-/// has the rows and columns of C, ld_residual elements between rows and stride_residual between the
-/// matrices of a batch.
+/// Operands of an epilogue in host memory, elements of epilogue_type(); null where the problem's
+/// epilogue does not use them. row_scale and a bias of rows have m elements, column_scale and a
+/// bias of columns n for each expert of a grouped problem. The residual has the rows and columns of
+/// C, ld_residual elements between rows and stride_residual between the matrices of a batch.
 struct EpilogueOperands {
-  const float* row_scale = nullptr;
-  const float* column_scale = nullptr;
-  const float* bias = nullptr;
-  const float* residual = nullptr;
+  const void* row_scale = nullptr;
+  const void* column_scale = nullptr;
+  const void* bias = nullptr;
+  const void* residual = nullptr;
   std::int64_t ld_residual = 0, stride_residual = 0;
   /// Elements from an expert's column_scale or bias to the next one's; 0: all experts share them.
   std::int64_t expert_columns = 0;
@@ -79,8 +78,17 @@ inline std::int64_t column_elements(const Problem& p, std::int64_t expert_column
 }
 
 /// The epilogue's values for one element of C of matrix i of a batch.
-EpilogueValues epilogue_values(const Epilogue& epilogue, const EpilogueOperands& operands,
-                               std::int64_t i, std::int64_t row, std::int64_t column);
+EpilogueValues epilogue_values(const Problem& p, const EpilogueOperands& operands, std::int64_t i,
+                               std::int64_t row, std::int64_t column);
+
+/// The address `bytes` behind x; null stays null, for calls that have no operands there.
+inline const void* behind(const void* x, std::int64_t bytes) {
+  return x == nullptr ? nullptr : static_cast<const char*>(x) + bytes;
+}
+/// The same for so many elements of an operand of the epilogue.
+inline const void* behind_elements(const Problem& p, const void* x, std::int64_t elements) {
+  return behind(x, elements * bytes_of(epilogue_type(p.types)));
+}
 
 /// Whether a call reads A and B at all.
 inline bool reads_operands(const Problem& p) { return p.k > 0 && p.alpha != 0.0f; }
@@ -108,22 +116,19 @@ struct GemmCall {
   std::shared_ptr<const PackedOperand> packed = nullptr;
 
   const void* a_of(std::int64_t i) const {
-    return a_array ? a_array[i] : offset(a, i * problem.stride_a * bytes_of(problem.types.a));
+    return a_array ? a_array[i] : behind(a, i * problem.stride_a * bytes_of(problem.types.a));
   }
   const void* b_of(std::int64_t i) const {
-    return b_array ? b_array[i] : offset(b, bytes_of_b(problem.types, i * problem.stride_b));
+    return b_array ? b_array[i] : behind(b, bytes_of_b(problem.types, i * problem.stride_b));
   }
   void* c_of(std::int64_t i) const {
     return c_array ? c_array[i]
                    : static_cast<char*>(c) + i * problem.stride_c * bytes_of(problem.types.c);
   }
-  QuantizedOperand quantized_b() const { return {b, scales, zero_points}; }
-
- private:
-  /// Null stays null: a call with alpha 0 or k 0 reads neither A nor B and may have none.
-  static const void* offset(const void* x, std::int64_t bytes) {
-    return x == nullptr ? nullptr : static_cast<const char*>(x) + bytes;
+  const void* residual_of(std::int64_t i) const {
+    return behind_elements(problem, epilogue.residual, i * epilogue.stride_residual);
   }
+  QuantizedOperand quantized_b() const { return {b, scales, zero_points}; }
 };
 
 /// Where the operands of a problem lie. A GemmCall has them in host memory, or packed; the other

@@ -18,7 +18,7 @@ struct Range {
   const char* end;
   std::int64_t row_bytes, pitch_bytes;
 };
-Range range_of(const void* x, Extent extent, std::int64_t ld, DataType type = DataType::kF32) {
+Range range_of(const void* x, Extent extent, std::int64_t ld, DataType type) {
   const char* begin = static_cast<const char*>(x);
   return {begin, begin + span_elements(extent, ld) * bytes_of(type),
           extent.columns * bytes_of(type), ld * bytes_of(type)};
@@ -129,36 +129,42 @@ void check_epilogue(const GemmCall& call, Written& written) {
   const Problem& p = call.problem;
   const Epilogue& e = p.epilogue;
   const EpilogueOperands& x = call.epilogue;
-  const auto check_vector = [&](const char* what, bool used, const float* vector,
+  const DataType type = epilogue_type(p.types);
+  const auto check_vector = [&](const char* what, bool used, const void* vector,
                                 std::int64_t size) {
     if (!used) return;
     if (vector == nullptr) fail(ErrorCode::kInvalidArgument, "{} is null", what);
-    check_alignment(what, vector, DataType::kF32);
-    written.check_read(what, [&](std::int64_t) { return range_of(vector, {1, size}, size); });
+    check_alignment(what, vector, type);
+    written.check_read(what, [&](std::int64_t) { return range_of(vector, {1, size}, size, type); });
   };
   check_vector("row_scale", e.row_scale, x.row_scale, p.m);
   const std::int64_t columns = column_elements(p, x.expert_columns);
   check_vector("column_scale", e.column_scale, x.column_scale, columns);
   check_vector("bias", e.bias != Bias::kNone, x.bias, e.bias == Bias::kRow ? p.m : columns);
-  if (e.clamp && !(e.low <= e.high))
-    fail(ErrorCode::kInvalidArgument, "the clamp's limits are {} and {}", e.low, e.high);
+  if (e.clamp && !(e.low <= e.high)) {
+    const auto text = [&](double limit) {
+      return is_float64(p.types) ? fmt::format("{}", limit)
+                                 : fmt::format("{}", static_cast<float>(limit));
+    };
+    fail(ErrorCode::kInvalidArgument, "the clamp's limits are {} and {}", text(e.low),
+         text(e.high));
+  }
   if (!e.residual) return;
   if (x.residual == nullptr) fail(ErrorCode::kInvalidArgument, "residual is null");
-  check_alignment("residual", x.residual, DataType::kF32);
+  check_alignment("residual", x.residual, type);
   if (x.ld_residual < p.n)
     fail(ErrorCode::kInvalidArgument, "ld_residual is {}, but its rows are {} elements long",
          x.ld_residual, p.n);
   if (p.batch > 1 && x.stride_residual < 0)
     fail(ErrorCode::kInvalidArgument, "stride_residual is {}", x.stride_residual);
-  const auto residual = [&](std::int64_t i) { return x.residual + i * x.stride_residual; };
   // An in-place residual is legal: the invocation that writes an element is the one that reads it.
   written.check_read(
       "the residual other than in place",
       [&](std::int64_t i) {
-        return range_of(residual(i), {p.m, p.n}, x.ld_residual);
+        return range_of(call.residual_of(i), {p.m, p.n}, x.ld_residual, type);
       },
       [&](std::int64_t i) {
-        return p.types.c == DataType::kF32 && residual(i) == call.c_of(i) && x.ld_residual == p.ldc;
+        return p.types.c == type && call.residual_of(i) == call.c_of(i) && x.ld_residual == p.ldc;
       });
 }
 

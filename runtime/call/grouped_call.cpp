@@ -5,17 +5,6 @@
 #include "runtime/call/call_checks.h"
 
 namespace rooftile {
-namespace {
-
-/// x, `bytes` further on; null stays null.
-const void* after(const void* x, std::int64_t bytes) {
-  return x == nullptr ? nullptr : static_cast<const char*>(x) + bytes;
-}
-const float* after_floats(const float* x, std::int64_t elements) {
-  return x == nullptr ? nullptr : x + elements;
-}
-
-}  // namespace
 
 void validate_call(const GroupedCall& grouped) {
   const Problem& p = grouped.call.problem;
@@ -29,20 +18,21 @@ GemmCall call_of_group(const GroupedCall& grouped, const Group& group, std::int6
   GemmCall call = all;
   call.problem = one_product(p);
   call.problem.m = group.rows;
-  call.a = after(all.a, first_row * p.lda * bytes_of(p.types.a));
-  call.c = const_cast<void*>(after(all.c, first_row * p.ldc * bytes_of(p.types.c)));
-  call.b = after(all.b, bytes_of_b(p.types, group.expert * p.stride_b));
+  call.a = behind(all.a, first_row * p.lda * bytes_of(p.types.a));
+  call.c = const_cast<void*>(behind(all.c, first_row * p.ldc * bytes_of(p.types.c)));
+  call.b = behind(all.b, bytes_of_b(p.types, group.expert * p.stride_b));
   if (has_separate_scales(p.types)) {
     const QuantizedBytes one = quantized_bytes(call.problem);
-    call.scales = after(all.scales, group.expert * one.scales);
-    call.zero_points = after(all.zero_points, group.expert * one.zero_points);
+    call.scales = behind(all.scales, group.expert * one.scales);
+    call.zero_points = behind(all.zero_points, group.expert * one.zero_points);
   }
   const EpilogueOperands& x = all.epilogue;
   const std::int64_t columns = group.expert * x.expert_columns;
-  call.epilogue.row_scale = after_floats(x.row_scale, first_row);
-  call.epilogue.column_scale = after_floats(x.column_scale, columns);
-  call.epilogue.bias = after_floats(x.bias, p.epilogue.bias == Bias::kRow ? first_row : columns);
-  call.epilogue.residual = after_floats(x.residual, first_row * x.ld_residual);
+  call.epilogue.row_scale = behind_elements(p, x.row_scale, first_row);
+  call.epilogue.column_scale = behind_elements(p, x.column_scale, columns);
+  call.epilogue.bias =
+      behind_elements(p, x.bias, p.epilogue.bias == Bias::kRow ? first_row : columns);
+  call.epilogue.residual = behind_elements(p, x.residual, first_row * x.ld_residual);
   call.epilogue.expert_columns = 0;
   return call;
 }

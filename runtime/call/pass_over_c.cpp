@@ -13,9 +13,11 @@ constexpr std::int64_t kRowStep = 4;  // elements that a row of the device's sum
 double bytes_over_c(const Problem& p) {
   const auto elements = static_cast<double>(p.m * p.n * p.batch);
   const auto bytes_c = static_cast<double>(bytes_of(p.types.c));
-  double bytes = elements * (sizeof(float) + bytes_c);
+  const auto bytes_sum = static_cast<double>(bytes_of(types_before_pass(p).c));
+  double bytes = elements * (bytes_sum + bytes_c);
   if (p.beta != 0.0f) bytes += elements * bytes_c;
-  if (p.epilogue.residual) bytes += elements * sizeof(float);
+  if (p.epilogue.residual)
+    bytes += elements * static_cast<double>(bytes_of(epilogue_type(p.types)));
   return bytes;
 }
 

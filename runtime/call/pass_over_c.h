@@ -1,8 +1,8 @@
 // A call whose epilogue or types no kernel has, in two steps: a plain product, and one pass over C
 // that does the rest. The host makes the pass for operands in its memory
 // (runtime/host/host_pass.h), the device for operands that lie there: its kernel leaves the sums in
-// a workspace (SumsIn::kWorkspace). Sums are float32, or int32 of 8-bit integers, so that C is
-// rounded once.
+// a workspace (SumsIn::kWorkspace). Sums are float32, int32 of 8-bit integers or float64 of float64
+// operands, so that C is rounded once.
 #pragma once
 
 #include <string_view>

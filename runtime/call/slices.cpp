@@ -21,13 +21,6 @@ struct Part {
   Span rows, columns, depth;
 };
 
-const void* behind(const void* x, std::int64_t bytes) {
-  return x == nullptr ? nullptr : static_cast<const char*>(x) + bytes;
-}
-const float* behind(const float* x, std::int64_t elements) {
-  return x == nullptr ? nullptr : x + elements;
-}
-
 /// Returns null for calls without operands, which only ask how they would run.
 void* c_at(const GemmCall& call, std::int64_t i) {
   return call.c == nullptr && call.c_array == nullptr ? nullptr : call.c_of(i);
@@ -42,7 +35,7 @@ GemmCall product_of_batch(const GemmCall& call, std::int64_t i) {
   one.c = c_at(call, i);
   one.a_array = one.b_array = nullptr;
   one.c_array = nullptr;
-  one.epilogue.residual = behind(call.epilogue.residual, i * call.epilogue.stride_residual);
+  one.epilogue.residual = call.residual_of(i);
   return one;
 }
 
@@ -62,8 +55,7 @@ GemmCall range_of_batch(const GemmCall& call, Span range) {
     part.c_array += range.begin;
   else
     part.c = c_at(call, range.begin);
-  part.epilogue.residual =
-      behind(call.epilogue.residual, range.begin * call.epilogue.stride_residual);
+  part.epilogue.residual = call.residual_of(range.begin);
   return part;
 }
 
@@ -100,10 +92,11 @@ GemmCall part_of(const GemmCall& call, const Part& part) {
   result.problem.n = part.columns.size();
   result.problem.k = part.depth.size();
   EpilogueOperands& e = result.epilogue;
-  e.row_scale = behind(e.row_scale, part.rows.begin);
-  e.column_scale = behind(e.column_scale, part.columns.begin);
-  e.bias = behind(e.bias, p.epilogue.bias == Bias::kRow ? part.rows.begin : part.columns.begin);
-  e.residual = behind(e.residual, part.rows.begin * e.ld_residual + part.columns.begin);
+  e.row_scale = behind_elements(p, e.row_scale, part.rows.begin);
+  e.column_scale = behind_elements(p, e.column_scale, part.columns.begin);
+  e.bias = behind_elements(p, e.bias,
+                           p.epilogue.bias == Bias::kRow ? part.rows.begin : part.columns.begin);
+  e.residual = behind_elements(p, e.residual, part.rows.begin * e.ld_residual + part.columns.begin);
   // Every slice of k is scaled; the operations after the sum follow the last slice.
   if (part.depth.end < p.k)
     result.problem.epilogue = {.row_scale = p.epilogue.row_scale,

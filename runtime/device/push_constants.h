@@ -13,7 +13,7 @@ template <typename T>
 std::vector<std::byte> bytes_of_block(const T& block) {
   static_assert(std::is_trivially_copyable_v<T>);
   static_assert(
-      !requires { T::kWordsBehind; }, "shader_block() knows its scalars");
+      !requires { T::kWordsBefore; }, "shader_block() knows its scalars");
   std::vector<std::byte> bytes(sizeof block);
   std::memcpy(bytes.data(), &block, sizeof block);
   return bytes;

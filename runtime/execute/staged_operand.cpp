@@ -9,25 +9,27 @@ namespace rooftile {
 StagedEpilogue::StagedEpilogue(const DeviceLink& link, const GemmCall& call, const Placement& at) {
   const Problem& p = call.problem;
   const EpilogueElements elements = epilogue_elements(p);
+  const DataType type = epilogue_type(p.types);
   const auto stage = [&](std::int64_t count, std::unique_ptr<DeviceInput>& buffer) {
     if (count > 0)
       buffer = std::make_unique<DeviceInput>(
-          link, std::max<std::uint64_t>(16, static_cast<std::uint64_t>(count) * sizeof(float)));
+          link, std::max<std::uint64_t>(16, static_cast<std::uint64_t>(count * bytes_of(type))));
   };
   stage(elements.vectors, vectors_);
   stage(elements.residual, residual_);
+  const auto copy = [&](const void* vector, std::int64_t count, std::int64_t offset) {
+    copy_bytes(vector, static_cast<char*>(vectors_->host()) + offset * bytes_of(type),
+               static_cast<std::uint64_t>(count * bytes_of(type)));
+  };
   const Epilogue& e = p.epilogue;
-  if (e.row_scale)
-    std::copy_n(call.epilogue.row_scale, p.m, vectors_->floats() + at.offset_row_scale);
-  if (e.column_scale)
-    std::copy_n(call.epilogue.column_scale, p.n, vectors_->floats() + at.offset_column_scale);
+  if (e.row_scale) copy(call.epilogue.row_scale, p.m, at.offset_row_scale);
+  if (e.column_scale) copy(call.epilogue.column_scale, p.n, at.offset_column_scale);
   if (e.bias != Bias::kNone)
-    std::copy_n(call.epilogue.bias, e.bias == Bias::kRow ? p.m : p.n,
-                vectors_->floats() + at.offset_bias);
+    copy(call.epilogue.bias, e.bias == Bias::kRow ? p.m : p.n, at.offset_bias);
   for (std::int64_t i = 0; e.residual && i < p.batch; ++i)
-    copy_matrix(
-        {p.m, p.n}, DataType::kF32, call.epilogue.residual + i * call.epilogue.stride_residual,
-        call.epilogue.ld_residual, residual_->floats() + i * at.stride_residual, at.ld_residual);
+    copy_matrix({p.m, p.n}, type, call.residual_of(i), call.epilogue.ld_residual,
+                static_cast<char*>(residual_->host()) + i * at.stride_residual * bytes_of(type),
+                at.ld_residual);
 }
 
 StagedQuantization::StagedQuantization(const DeviceLink& link, const GemmCall& call,

@@ -33,7 +33,6 @@ class DeviceInput {
       upload_ = std::make_unique<PooledBuffer>(link.pool, bytes_, BufferUse::kUpload);
   }
   void* host() const { return upload_ ? (*upload_)->mapped() : device_->mapped(); }
-  float* floats() const { return static_cast<float*>(host()); }
   const Buffer* device() const { return &*device_; }
   void append_copy(std::vector<Step>& steps) const {
     if (upload_) steps.emplace_back(CopyStep{{&**upload_, 0, bytes_}, {device(), 0, bytes_}});

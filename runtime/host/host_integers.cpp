@@ -19,7 +19,7 @@ class Run {
         along_(trans),
         lines_(lines),
         ld_(ld),
-        values_(uninitialized_floats(lines * steps)) {}
+        values_(uninitialized<float>(lines * steps)) {}
 
   /// along_ is the direction of k: kNo means along a row (op(A) not transposed, op(B) transposed).
   const float* of(const void* matrix, std::int64_t first, std::int64_t steps) {
@@ -48,7 +48,7 @@ std::vector<std::int32_t> integer_product(const HostBlas& blas, const Problem& p
                      longest = std::min(p.k, exact_steps);
   Run run_a(p.types.a, p.trans_a, p.m, p.lda, longest),
       run_b(p.types.a, other(p.trans_b), p.n, p.ldb, longest);
-  const std::unique_ptr<float[]> part = uninitialized_floats(p.m * p.n);
+  const std::unique_ptr<float[]> part = uninitialized<float>(p.m * p.n);
   for (std::int64_t first = 0; first < p.k; first += exact_steps) {
     const std::int64_t steps = std::min(p.k - first, exact_steps);
     const Problem one = packed_problem(p.m, p.n, steps, p.trans_a, p.trans_b);

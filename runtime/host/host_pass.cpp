@@ -5,7 +5,6 @@
 #include "runtime/call/pass_over_c.h"
 #include "runtime/host/host_epilogue.h"
 #include "runtime/host/host_operands.h"
-#include "runtime/host/host_result.h"
 
 namespace rooftile {
 namespace {
@@ -37,7 +36,7 @@ void HostPass::place_a() {
   product_.a = nullptr;
   product_.a_array = nullptr;
   if (!reads_operands(p)) return;
-  wide_a_ = uninitialized_floats((count - 1) * product_.problem.stride_a + each);
+  wide_a_ = uninitialized<float>((count - 1) * product_.problem.stride_a + each);
   product_.a = wide_a_.get();
 }
 
@@ -52,7 +51,7 @@ void HostPass::place_b() {
   product_.b_array = nullptr;
   product_.scales = product_.zero_points = nullptr;
   if (!reads_operands(p)) return;
-  wide_b_ = uninitialized_floats((count - 1) * plain.stride_b +
+  wide_b_ = uninitialized<float>((count - 1) * plain.stride_b +
                                  span_elements(stored_b(plain), plain.ldb));
   product_.b = wide_b_.get();
 }
@@ -61,13 +60,12 @@ void HostPass::place_b() {
 void HostPass::place_sums() {
   const Problem& p = call_.problem;
   Problem& plain = product_.problem;
-  const bool in_place = plain.types.c == p.types.c && p.beta == 0.0f &&
-                        !(p.epilogue.residual && residual_is_c(call_));
+  const bool in_place = plain.types.c == p.types.c && p.beta == 0.0f && !residual_is_c(call_);
   if (in_place) {
     plain.ldc = p.ldc, plain.stride_c = p.stride_c;
     return;
   }
-  sums_ = uninitialized_floats(p.m * p.n * p.batch);
+  sums_ = uninitialized<std::byte>(p.m * p.n * p.batch * bytes_of(plain.types.c));
   product_.c = sums_.get();
   product_.c_array = nullptr;
 }
@@ -91,21 +89,23 @@ void HostPass::finish() {
   const Problem& p = call_.problem;
   const Problem& plain = product_.problem;
   const bool integers = plain.types.c == DataType::kI32;
-  WideResult result(p);
-  Problem described = p;  // the epilogue's pass sees this C
-  described.ldc = result.ld();
-  const auto scaled = integers ? uninitialized_floats(p.m * p.n) : nullptr;
+  const auto scaled = integers ? uninitialized<float>(p.m * p.n) : nullptr;
+  const auto pass = [&](std::int64_t i, auto* sums) {
+    apply_epilogue(p, call_.epilogue, i, sums, plain.ldc, call_.c_of(i));
+  };
   for (std::int64_t i = 0; i < p.batch; ++i) {
-    const void* const from = product_.c_of(i);
-    if (integers)
-      std::transform(
-          static_cast<const std::int32_t*>(from),
-          static_cast<const std::int32_t*>(from) + p.m * p.n, scaled.get(),
-          [&](std::int32_t x) { return static_cast<float>(p.alpha) * static_cast<float>(x); });
-    float* const c = result.begin(call_.c_of(i));
-    apply_epilogue(described, call_.epilogue, i,
-                   integers ? scaled.get() : static_cast<const float*>(from), plain.ldc, c);
-    result.end(call_.c_of(i));
+    void* const sums = product_.c_of(i);
+    if (is_float64(p.types)) {
+      pass(i, static_cast<double*>(sums));
+    } else if (!integers) {
+      pass(i, static_cast<float*>(sums));
+    } else {
+      const auto* const whole = static_cast<const std::int32_t*>(sums);
+      std::transform(whole, whole + p.m * p.n, scaled.get(), [&](std::int32_t x) {
+        return static_cast<float>(p.alpha) * static_cast<float>(x);
+      });
+      pass(i, scaled.get());
+    }
   }
 }
 

@@ -2,6 +2,7 @@
 // kernel computes, and one pass of the host over C for the rest (runtime/call/pass_over_c.h).
 #pragma once
 
+#include <cstddef>
 #include <memory>
 
 #include "runtime/call/call.h"
@@ -31,7 +32,7 @@ class HostPass {
   GemmCall product_;
   bool prepared_ = false;
   std::unique_ptr<float[]> wide_a_, wide_b_;  // null: as the call has them
-  std::unique_ptr<float[]> sums_;             // int32 for 8-bit operands; null: the call's C
+  std::unique_ptr<std::byte[]> sums_;         // of the product's type of C; null: the call's C
 };
 
 }  // namespace rooftile

@@ -4,70 +4,65 @@
 #include <memory>
 #include <new>
 #include <optional>
+#include <type_traits>
 #include <vector>
 
 #include "core/error.h"
 #include "runtime/host/host_epilogue.h"
-#include "runtime/host/host_float64.h"
 #include "runtime/host/host_integers.h"
 #include "runtime/host/host_operands.h"
-#include "runtime/host/host_result.h"
 #include "runtime/support/float_environment.h"
 
 namespace rooftile {
 namespace {
 
 /// Whether BLAS itself computes the problem, with nothing to prepare or add.
-bool is_sgemm(const Problem& p) { return p.types == Types{} && !any(p.epilogue); }
-
-void run_float64(const HostBlas& blas, const GemmCall& call, HostThreads threads) {
-  const Problem one = one_product(call.problem);
-  for (std::int64_t i = 0; i < call.problem.batch; ++i)
-    blas.dgemm(one, static_cast<const double*>(call.a_of(i)),
-               static_cast<const double*>(call.b_of(i)), static_cast<double*>(call.c_of(i)),
-               threads);
+bool is_plain(const Problem& p, Tier tier) {
+  return !any(p.epilogue) && (is_float64(p.types) || (p.types == Types{} && tier != Tier::kHost64));
 }
 
-void run_floats(const HostBlas& blas, const GemmCall& call, HostThreads threads) {
+/// Sums, scalars and epilogue in Real, float or double.
+template <typename Real>
+void run_in(const HostBlas& blas, const GemmCall& call, HostThreads threads) {
   const Problem& p = call.problem;
-  WideResult result(p);
+  const bool fuses = any(p.epilogue);
   Problem one = one_product(p);
   one.types = {};
-  one.ldc = result.ld();
   // The epilogue scales the sums before beta * C is added, so BLAS must not add C. A residual that
   // is C must not be overwritten.
-  const bool apart =
-      any(p.epilogue) && (p.beta != 0.0f || (p.epilogue.residual && residual_is_c(call)));
-  std::vector<float> sums(apart ? static_cast<std::size_t>(p.m * p.n) : 0);
-  if (any(p.epilogue)) one.beta = 0.0f;
+  if (fuses) one.beta = 0;
+  const bool apart = !is_type<Real>(p.types.c) || (fuses && p.beta != 0) || residual_is_c(call);
+  const std::unique_ptr<Real[]> sums = apart ? uninitialized<Real>(p.m * p.n) : nullptr;
   if (apart) one.ldc = p.n;
   // A and B must not be read where they do not affect the result.
   const bool reads = reads_operands(p);
+  if (!reads) one.k = 0;
   const Extent nothing = {0, 0};
-  WideOperand<float> a(p.types.a, reads ? stored_a(p) : nothing, p.lda);
-  WideOperand<float> b(p.types.a, reads && !quantized(p.types) ? stored_b(p) : nothing, p.ldb);
-  if (reads) {
-    one.lda = a.ld();
-    one.ldb = b.ld();
+  WideOperand<Real> a(p.types.a, reads ? stored_a(p) : nothing, p.lda);
+  WideOperand<Real> b(p.types.a, reads && !quantized(p.types) ? stored_b(p) : nothing, p.ldb);
+  one.lda = std::max(a.ld(), stored_a(one).columns);
+  one.ldb =
+      quantized(p.types) ? std::max<std::int64_t>(p.k, 1) : std::max(b.ld(), stored_b(one).columns);
+  std::unique_ptr<Real[]> dequantized_b;
+  if (reads && quantized(p.types)) {
+    dequantized_b = uninitialized<Real>(p.n * p.k);
+    dequantize_matrix(p, call.quantized_b(), dequantized_b.get());
   }
-  std::unique_ptr<float[]> dequantized_b;
-  if (quantized(p.types)) {
-    one.ldb = std::max<std::int64_t>(p.k, 1);
-    if (reads) {
-      dequantized_b = uninitialized_floats(p.n * p.k);
-      dequantize_matrix(p, call.quantized_b(), dequantized_b.get());
-    }
-  }
-  Problem described = p;  // Problem that the epilogue's pass receives.
-  described.ldc = result.ld();
   for (std::int64_t i = 0; i < p.batch; ++i) {
-    float* const c = result.begin(call.c_of(i));
-    float* const product = apart ? sums.data() : c;
-    const float* const wide_a = a.of(call.a_of(i));
-    const float* const wide_b = quantized(p.types) ? dequantized_b.get() : b.of(call.b_of(i));
-    blas.sgemm(one, wide_a, wide_b, product, threads);
-    if (any(p.epilogue)) apply_epilogue(described, call.epilogue, i, product, one.ldc, c);
-    result.end(call.c_of(i));
+    void* const c = call.c_of(i);
+    Real* const product = apart ? sums.get() : static_cast<Real*>(c);
+    if (apart && one.beta != 0) widen_rows(p.types.c, {p.m, p.n}, c, p.ldc, product, p.n);
+    const Real* const of_a = a.of(reads ? call.a_of(i) : nullptr);
+    const Real* const of_b =
+        dequantized_b ? dequantized_b.get() : b.of(reads ? call.b_of(i) : nullptr);
+    if constexpr (std::is_same_v<Real, double>)
+      blas.dgemm(one, of_a, of_b, product, threads);
+    else
+      blas.sgemm(one, of_a, of_b, product, threads);
+    if (fuses)
+      apply_epilogue(p, call.epilogue, i, product, one.ldc, c);
+    else if (apart)
+      narrow_matrix(p.types.c, {p.m, p.n}, product, p.n, c, p.ldc);
   }
 }
 
@@ -94,12 +89,7 @@ void run_integers(const HostBlas& blas, const GemmCall& call, HostThreads thread
     std::transform(sums.begin(), sums.end(), scaled.begin(), [&](std::int32_t x) {
       return static_cast<float>(p.alpha) * static_cast<float>(x);
     });
-    WideResult result(p);
-    Problem described = p;
-    described.ldc = result.ld();
-    float* const c = result.begin(call.c_of(i));
-    apply_epilogue(described, call.epilogue, i, scaled.data(), p.n, c);
-    result.end(call.c_of(i));
+    apply_epilogue(p, call.epilogue, i, scaled.data(), p.n, call.c_of(i));
   }
 }
 
@@ -108,20 +98,18 @@ void run_integers(const HostBlas& blas, const GemmCall& call, HostThreads thread
 void run_on_host(const HostBlas& blas, const GemmCall& call, Tier tier, HostThreads most) try {
   const HostThreads threads = tier == Tier::kHost1 ? HostThreads::kOne : most;
   const Types& types = call.problem.types;
+  const bool plain = is_plain(call.problem, tier);
   std::optional<CallersArithmetic> flags_of_blas;
-  if (is_float64(types) || (tier != Tier::kHost64 && is_sgemm(call.problem)))
-    flags_of_blas.emplace();
-  if (is_float64(types))
-    run_float64(blas, call, threads);
-  else if (tier == Tier::kHost64 && types.c != DataType::kI32)
-    run_in_float64(blas, call, threads);
-  else if (is_sgemm(call.problem) && call.problem.batch == 1)
+  if (plain) flags_of_blas.emplace();
+  if (plain && call.problem.types == Types{} && call.problem.batch == 1)
     blas.sgemm(call.problem, static_cast<const float*>(call.a_of(0)),
                static_cast<const float*>(call.b_of(0)), static_cast<float*>(call.c_of(0)), threads);
+  else if (is_float64(types) || (tier == Tier::kHost64 && types.c != DataType::kI32))
+    run_in<double>(blas, call, threads);
   else if (is_8_bit(types.a))
     run_integers(blas, call, threads);
   else
-    run_floats(blas, call, threads);
+    run_in<float>(blas, call, threads);
 } catch (const std::bad_alloc&) {
   fail(ErrorCode::kOutOfMemory, "the copies that {} needs do not fit into memory",
        to_string(call.problem));

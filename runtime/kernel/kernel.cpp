@@ -41,11 +41,12 @@ class StandIn {
 };
 
 /// Adds the epilogue's operands to a step that stores C.
-void fuse(DispatchStep& step, const Operands& operands, const EpiloguePushConstants& constants) {
+void fuse(DispatchStep& step, const Operands& operands, const EpiloguePushConstants& constants,
+          const Types& types) {
   // The shader declares operands that are absent but never reads them, so any buffer may be bound.
   step.bindings.push_back({operands.vectors != nullptr ? operands.vectors : operands.c});
   step.bindings.push_back({operands.residual != nullptr ? operands.residual : operands.c});
-  const std::vector<std::byte> bytes = bytes_of_block(constants);
+  const std::vector<std::byte> bytes = shader_block(constants, types);
   step.push_constants.insert(step.push_constants.end(), bytes.begin(), bytes.end());
 }
 
@@ -206,7 +207,7 @@ KernelSteps Kernel::steps(const GemmPlan& plan, const Operands& operands,
         .groups = gemm.groups};
     if (reads_quantized && variant_.packed_b == Packed::kNo)
       add_quantization(step, signature_.types, operands);
-    if (fuses && !reduce_) fuse(step, operands, gemm.epilogue);
+    if (fuses && !reduce_) fuse(step, operands, gemm.epilogue, signature_.types);
     if (signature_.grouped) step.bindings.push_back({operands.group_tiles});
     steps.emplace_back(std::move(step));
   }
@@ -217,7 +218,7 @@ KernelSteps Kernel::steps(const GemmPlan& plan, const Operands& operands,
                       .bindings = {{workspace.parts}, {operands.c}},
                       .push_constants = shader_block(reduce.push_constants, signature_.types),
                       .groups = reduce.groups};
-    if (fuses) fuse(step, operands, reduce.epilogue);
+    if (fuses) fuse(step, operands, reduce.epilogue, signature_.types);
     steps.emplace_back(std::move(step));
   }
   return made;

@@ -75,19 +75,19 @@ ResidentCall checked_resident_call(const GemmCall& call, const OperandAddresses&
   resident.c = addresses.region(call.c);
   check_inside("c", resident.c, bytes_of_elements(p.types.c, span_c(p)));
   const Epilogue& e = p.epilogue;
-  const auto floats = [&](const char* what, bool used, const float* address, std::int64_t count) {
+  const auto located = [&](const char* what, bool used, const void* address, std::int64_t count) {
     if (!used) return Region{};
     const Region region = addresses.region(address);
-    check_inside(what, region, bytes_of_elements(DataType::kF32, count));
+    check_inside(what, region, bytes_of_elements(epilogue_type(p.types), count));
     return region;
   };
   const EpilogueOperands& x = call.epilogue;
-  resident.row_scale = floats("row_scale", e.row_scale, x.row_scale, p.m);
+  resident.row_scale = located("row_scale", e.row_scale, x.row_scale, p.m);
   resident.expert_columns = x.expert_columns;
   const std::int64_t columns = column_elements(p, x.expert_columns);
-  resident.column_scale = floats("column_scale", e.column_scale, x.column_scale, columns);
+  resident.column_scale = located("column_scale", e.column_scale, x.column_scale, columns);
   resident.bias =
-      floats("bias", e.bias != Bias::kNone, x.bias, e.bias == Bias::kRow ? p.m : columns);
+      located("bias", e.bias != Bias::kNone, x.bias, e.bias == Bias::kRow ? p.m : columns);
   if (e.residual) {
     // Checked before anything is multiplied by these values, which might overflow.
     const std::int64_t stride = p.batch > 1 ? x.stride_residual : 0;
@@ -98,7 +98,7 @@ ResidentCall checked_resident_call(const GemmCall& call, const OperandAddresses&
            x.stride_residual);
     const std::int64_t last = (p.batch - 1) * stride;
     resident.residual =
-        floats("residual", true, x.residual, last + span_elements({p.m, p.n}, x.ld_residual));
+        located("residual", true, x.residual, last + span_elements({p.m, p.n}, x.ld_residual));
     resident.ld_residual = x.ld_residual;
     resident.stride_residual = stride;
   }

@@ -52,8 +52,9 @@ void set_scalars(Problem& p, const Signature& s, double alpha, double beta) {
   p.alpha = whole && alpha != 0 ? 1 : alpha;
   p.beta = whole && beta != 0 ? 1 : beta;
   p.epilogue = s.epilogue;
-  p.epilogue.low = -0.75f;
-  p.epilogue.high = 1.5f;
+  // Float64 kernels take limits that float32 does not hold.
+  p.epilogue.low = is_float64(s.types) ? -2.0 / 3 : -0.75;
+  p.epilogue.high = 1.5;
 }
 
 /// Matrix kernels store whole fragments to C where three conditions hold: alpha is 1, beta is 0,

@@ -150,9 +150,8 @@ EpilogueValues Comparison::values(const Row& there, std::int64_t column) const {
   const auto [product, row] = there;
   const std::int64_t columns = is_grouped(p_) ? product * x_.placement.expert_columns : 0;
   const std::int64_t residual = is_grouped(p_) ? 0 : product;
-  const auto vector = [&](std::int64_t at) {
-    return static_cast<double>(x_.vectors[static_cast<std::size_t>(at)]);
-  };
+  const DataType type = epilogue_type(p_.types);
+  const auto vector = [&](std::int64_t at) { return element(type, x_.vectors.data(), at); };
   const Epilogue& e = p_.epilogue;
   EpilogueValues x;
   if (e.row_scale) x.row_scale = vector(x_.placement.offset_row_scale + row);
@@ -160,8 +159,9 @@ EpilogueValues Comparison::values(const Row& there, std::int64_t column) const {
   if (e.bias != Bias::kNone)
     x.bias = vector(x_.placement.offset_bias + (e.bias == Bias::kRow ? row : columns + column));
   if (e.residual)
-    x.residual = static_cast<double>(x_.residual[static_cast<std::size_t>(
-        residual * x_.placement.stride_residual + row * x_.placement.ld_residual + column)]);
+    x.residual =
+        element(type, x_.residual.data(),
+                residual * x_.placement.stride_residual + row * x_.placement.ld_residual + column);
   return x;
 }
 
@@ -272,12 +272,15 @@ CertificationOperands certification_operands(const CertificationCase& test) {
   }
   x.placement = guarded_placement(p);
   const EpilogueElements fused = epilogue_elements(p);
-  const auto fill_floats = [&](std::vector<float>& target, std::int64_t elements) {
-    target.resize(static_cast<std::size_t>(std::max<std::int64_t>(elements, 4)));
-    std::generate(target.begin(), target.end(), [&] { return random.symmetric(); });
+  const auto filled = [&, type = epilogue_type(t)](std::int64_t elements) {
+    std::vector<double> values(static_cast<std::size_t>(std::max<std::int64_t>(elements, 4)));
+    std::generate(values.begin(), values.end(), [&] { return random_value(type, random); });
+    std::vector<char> bytes(values.size() * static_cast<std::size_t>(bytes_of(type)));
+    narrow(type, values.data(), bytes.data(), static_cast<std::int64_t>(values.size()));
+    return bytes;
   };
-  fill_floats(x.vectors, fused.vectors);
-  fill_floats(x.residual, fused.residual);
+  x.vectors = filled(fused.vectors);
+  x.residual = filled(fused.residual);
   return x;
 }
 

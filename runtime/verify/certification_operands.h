@@ -40,7 +40,7 @@ Placement guarded_placement(const Problem& p);
 struct CertificationOperands {
   std::vector<char> a, b, c;
   std::vector<char> scales, zero_points;  ///< Of a quantised B; otherwise empty.
-  std::vector<float> vectors, residual;   ///< Of the epilogue; at least a few elements.
+  std::vector<char> vectors, residual;    ///< Of the epilogue; at least a few elements.
   Placement placement;
 };
 /// Returns the same contents for the same case.

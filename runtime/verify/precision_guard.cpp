@@ -219,7 +219,7 @@ std::optional<Mismatch> SpotCheck::mismatch(const GemmCall& call, const void* re
     const double c0 = p.beta != 0.0f ? element(p.types.c, call.c_of(i), row * p.ldc + column) : 0.0;
     const ReferenceElement expected = reference_element(
         p, ReferenceOperands{call.a_of(i), call.b_of(i), call.scales, call.zero_points}, c0,
-        epilogue_values(p.epilogue, call.epilogue, i, row, column), row, column);
+        epilogue_values(p, call.epilogue, i, row, column), row, column);
     const double computed = element(p.types.c, result, i * stride + row * ld + column);
     if (p.types.c == DataType::kI32 ? same_wrapped(expected.value, computed)
                                     : error_ratio(p, expected, computed) == 0)

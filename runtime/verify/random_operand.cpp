@@ -63,6 +63,13 @@ std::vector<char> random_blocks(const BlockLayout& layout, std::int64_t count, R
 
 }  // namespace
 
+std::vector<char> ones(DataType type, std::int64_t elements) {
+  const std::vector<float> values(static_cast<std::size_t>(elements), 1.0f);
+  std::vector<char> bytes(static_cast<std::size_t>(elements * bytes_of(type)));
+  narrow(type, values.data(), bytes.data(), elements);
+  return bytes;
+}
+
 std::vector<char> random_bytes(std::int64_t count, Random& random) {
   std::vector<char> bytes(static_cast<std::size_t>(count));
   std::generate(bytes.begin(), bytes.end(), [&] { return static_cast<char>(random.below(256)); });

@@ -11,6 +11,9 @@ namespace rooftile {
 /// the type; 8-bit integers over their whole range.
 std::vector<char> random_operand(DataType type, std::int64_t elements, Random& random);
 
+/// Returns `elements` ones.
+std::vector<char> ones(DataType type, std::int64_t elements);
+
 /// Returns bytes of all values.
 std::vector<char> random_bytes(std::int64_t count, Random& random);
 

@@ -113,15 +113,18 @@ ReferenceElement with_epilogue(const Problem& p, const Sum& sum, double c0,
                                const EpilogueValues& values) {
   const long double old = p.beta != 0 ? static_cast<long double>(p.beta) * c0 : 0;
   const Epilogue& e = p.epilogue;
-  const double scale =
-      (e.row_scale ? values.row_scale : 1) * (e.column_scale ? values.column_scale : 1);
-  const double bias = e.bias != Bias::kNone ? values.bias : 0;
+  // The products of float64 values may lie beyond float64.
+  const ValuesOf<long double> wide = {values.row_scale, values.column_scale, values.bias,
+                                      values.residual};
+  const long double scale =
+      (e.row_scale ? wide.row_scale : 1) * (e.column_scale ? wide.column_scale : 1);
+  const long double bias = e.bias != Bias::kNone ? wide.bias : 0;
   const long double before = std::abs(scale) * sum.magnitude + std::abs(old) + std::abs(bias);
   // Magnitudes of a float64 sum may be beyond float64.
   const auto finite = [](long double x) {
     return static_cast<double>(std::min<long double>(x, std::numeric_limits<double>::max()));
   };
-  const double value = is_float64(p.types) ? static_cast<double>(sum.value + old)
+  const double value = is_float64(p.types) ? static_cast<double>(apply(e, wide, sum.value, old))
                                            : apply(e, values, static_cast<double>(sum.value),
                                                    static_cast<double>(old));
   const double slope = largest_slope(e.activation);

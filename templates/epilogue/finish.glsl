@@ -2,18 +2,32 @@
 #if EPILOGUE
 // The epilogue that is fused into the kernel; core/epilogue.h defines it. Its vectors (scales and
 // bias) lie in one buffer at EPILOGUE_BINDING, the residual in the next binding.
+#if TYPE_C == F64
+layout(binding = EPILOGUE_BINDING, std430) readonly buffer Vectors { double vectors[]; };
+layout(binding = EPILOGUE_BINDING + 1, std430) readonly buffer Residual { double residual[]; };
+#else
 layout(binding = EPILOGUE_BINDING, std430) readonly buffer Vectors { float vectors[]; };
 layout(binding = EPILOGUE_BINDING + 1, std430) readonly buffer Residual { float residual[]; };
+#endif
 
 uint offset_residual;
 void begin_epilogue(uint batch_index) {
   offset_residual = base_residual + batch_index * stride_residual;
 }
 
+#if TYPE_C == F64
+#include "epilogue/activate_float64.glsl"
+
+double finish(double sum, double old, uint row, uint column) {
+  const double clamp_low = packDouble2x32(uvec2(clamp_words[0], clamp_words[1]));
+  const double clamp_high = packDouble2x32(uvec2(clamp_words[2], clamp_words[3]));
+  double y = alpha * sum;
+#else
 #include "epilogue/activate.glsl"
 
 float finish(float sum, float old, uint row, uint column) {
   float y = alpha * sum;
+#endif
 #if ROW_SCALE
   y *= vectors[offset_row_scale + row];
 #endif
@@ -35,12 +49,19 @@ float finish(float sum, float old, uint row, uint column) {
 #endif
   return y;
 }
-#if VECTOR_WIDTH_C > 1
+#if TYPE_C == F64 && VECTOR_WIDTH_C > 1
+RESULT_C finish(RESULT_C sum, RESULT_C old, uint row, uint column) {
+  RESULT_C y;
+  [[unroll]] for (uint w = 0; w < VECTOR_WIDTH_C; ++w)
+    y[w] = finish(sum[w], old[w], row, column + w);
+  return y;
+}
+#elif VECTOR_WIDTH_C > 1
 vec2 finish(vec2 sum, vec2 old, uint row, uint column) {
   return vec2(finish(sum.x, old.x, row, column), finish(sum.y, old.y, row, column + 1));
 }
 #endif
-#if VECTOR_WIDTH_C == 4
+#if TYPE_C != F64 && VECTOR_WIDTH_C == 4
 vec4 finish(vec4 sum, vec4 old, uint row, uint column) {
   return vec4(finish(sum.xy, old.xy, row, column), finish(sum.zw, old.zw, row, column + 2));
 }

@@ -8,4 +8,8 @@
   uint offset_row_scale, offset_column_scale, offset_bias;
 #endif
   uint base_residual, ld_residual, stride_residual;
+#if TYPE_C == F64
+  uint clamp_words[4];  // of two doubles, which would have to begin at a multiple of 8 bytes
+#else
   float clamp_low, clamp_high;
+#endif

@@ -57,7 +57,7 @@ TEST(Epilogue, AppliesItsStepsInOrder) {
   EXPECT_EQ(apply(e, values, -1.0, 4.0), 0.5);   // relu comes before the residual
   EXPECT_EQ(apply(e, values, 100.0, 4.0), 9.0);  // clamp comes last
   EXPECT_EQ(apply({}, values, 1.0, 4.0), 5.0);   // values of absent operations have no effect
-  EXPECT_TRUE(std::isnan(apply(e, values, NAN, 0.0)));
+  EXPECT_TRUE(std::isnan(apply(e, values, double{NAN}, 0.0)));
 }
 
 TEST(Epilogue, ActivationsHaveTheirKnownValues) {

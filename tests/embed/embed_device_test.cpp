@@ -146,9 +146,9 @@ class HeaderOnDevice : public ::testing::Test {
       put(kC, at.c.offset, x.stored_c_elements);
     at.vectors = place(kVectors, 4 * random.below(20));
     at.row_scale = 1;
-    at.column_scale = at.row_scale + static_cast<std::int64_t>(x.row_scale.size());
-    at.bias = at.column_scale + static_cast<std::int64_t>(x.column_scale.size()) + 3;
-    const auto vector = [&](std::int64_t begin, const std::vector<float>& values) {
+    at.column_scale = at.row_scale + static_cast<std::int64_t>(x.row_scale.size()) / 4;
+    at.bias = at.column_scale + static_cast<std::int64_t>(x.column_scale.size()) / 4 + 3;
+    const auto vector = [&](std::int64_t begin, const std::vector<char>& values) {
       put(kVectors, at.vectors.offset + 4 * static_cast<std::uint64_t>(begin), values);
     };
     vector(at.row_scale, x.row_scale);

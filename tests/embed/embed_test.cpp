@@ -156,8 +156,7 @@ std::vector<EmbeddedStep> steps_of(const GemmPlan& plan, const Signature& s, con
   for (const GemmStep& step : plan.gemms) {
     std::vector<std::uint32_t> push;
     append(push, shader_block(step.push_constants, s.types));
-    if (any(s.epilogue) && v.split_k == 1)
-      append(push, std::as_bytes(std::span(&step.epilogue, 1)));
+    if (any(s.epilogue) && v.split_k == 1) append(push, shader_block(step.epilogue, s.types));
     if (step.adds) barrier();
     add(3, step.groups, push);
   }
@@ -165,7 +164,7 @@ std::vector<EmbeddedStep> steps_of(const GemmPlan& plan, const Signature& s, con
   for (const ReduceStep& step : plan.reduces) {
     std::vector<std::uint32_t> push;
     append(push, shader_block(step.push_constants, s.types));
-    if (any(s.epilogue)) append(push, std::as_bytes(std::span(&step.epilogue, 1)));
+    if (any(s.epilogue)) append(push, shader_block(step.epilogue, s.types));
     add(4, step.groups, push);
   }
   return steps;
@@ -360,8 +359,8 @@ TEST_F(Header, PlansTheDispatchesOfTheGenerator) {
       const std::size_t of_class = random.below(made_->classes.size());
       const rte_class& facts = made_->classes[of_class].facts;
       Call call = random_call(of_class, limits, random);
-      call.problem.clamp_low = call.p.epilogue.low = -0.25f;
-      call.problem.clamp_high = call.p.epilogue.high = 0.75f;
+      call.p.epilogue.low = call.problem.clamp_low = -0.25f;
+      call.p.epilogue.high = call.problem.clamp_high = 0.75f;
       const int k = facts.first_kernel +
                     static_cast<int>(random.below(static_cast<std::uint64_t>(facts.kernels)));
       const Variant& v = kernel(k).candidate.variant;

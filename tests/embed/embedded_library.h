@@ -36,8 +36,8 @@ inline rooftile_embed_problem embedded_problem(std::size_t of_class, const Probl
           .stride_c = p.stride_c,
           .alpha = static_cast<float>(p.alpha),
           .beta = static_cast<float>(p.beta),
-          .clamp_low = p.epilogue.low,
-          .clamp_high = p.epilogue.high};
+          .clamp_low = static_cast<float>(p.epilogue.low),
+          .clamp_high = static_cast<float>(p.epilogue.high)};
 }
 
 /// As in embed/header/plan.h.

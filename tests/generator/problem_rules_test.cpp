@@ -1,5 +1,6 @@
 // Tests every rule on a variant and a problem: the last problem that is legal and the first one
 // that is not.
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 
 #include "core/round.h"
@@ -276,6 +277,22 @@ TEST(ProblemRules, AskForWholeTexelsWherePackingReadsMisalignedRows) {
   const Variant buffers = with(broadcast_point(), "load_path_a", "buffer");
   EXPECT_EQ(reason(buffers, lavapipe_limits(), p, at), "");
   EXPECT_EQ(bound_elements(buffers, p, at).a, 38);
+}
+
+TEST(ProblemRules, KnowTheBytesOfAResidual) {
+  for (const char* types : {"f32", "f64"}) {
+    Problem p = packed_problem(30, 44, 8, Transpose::kNo, Transpose::kNo, 1, parse_types(types));
+    p.epilogue = parse_epilogue("residual");
+    Placement at = own_buffers(p);
+    at.ld_residual = 100;
+    const std::int64_t bytes = (29 * 100 + 44) * bytes_of(p.types.c);
+    DeviceLimits limits = lavapipe_limits();
+    limits.max_storage_buffer_range_bytes = static_cast<std::uint64_t>(bytes);
+    EXPECT_EQ(reason(naive_point(), limits, p, at), "") << types;
+    --limits.max_storage_buffer_range_bytes;
+    EXPECT_THAT(reason(naive_point(), limits, p, at),
+                HasSubstr(fmt::format("storage buffer range ({} of {} bytes)", bytes, bytes - 1)));
+  }
 }
 
 TEST(ProblemRules, KnowTheTexelLimit) {

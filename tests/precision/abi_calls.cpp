@@ -11,7 +11,7 @@
 namespace rooftile {
 namespace {
 
-/// Roundings of an activation and the steps before it, as core/epilogue.cpp computes them in
+/// Roundings of an activation and the steps before it, as core/epilogue.h computes them in
 /// float64. Results of the C library's functions are off by a few units in the last place.
 constexpr double kEpilogueRoundings = 32;
 
@@ -77,8 +77,9 @@ Exact exact_element(const Product& x, std::int64_t i, std::int64_t row, std::int
     exact.roundings += 4;
   }
   if (!any(e)) return exact;
-  const auto value = [](const std::vector<float>& v, std::int64_t index) {
-    return static_cast<Wide>(v[static_cast<std::size_t>(index)]);
+  const auto value = [type = epilogue_type(p.types)](const std::vector<char>& v,
+                                                     std::int64_t index) {
+    return static_cast<Wide>(element(type, v.data(), index));
   };
   Wide scale = 1;
   if (e.row_scale) scale *= value(x.row_scale, row);
@@ -234,7 +235,8 @@ std::vector<Routine> abi_routines() {
     return Routine{name, [context, types, epilogues](Random& random, Tally& tally) {
                      const Types chosen = parse_types(types[random.below(types.size())]);
                      Problem p = any_problem(random, chosen);
-                     if (epilogues) p.epilogue = any_epilogue(random);
+                     if (epilogues || (is_float64(chosen) && random.below(2) == 0))
+                       p.epilogue = any_epilogue(random);
                      call_gemm(context, p, random, tally);
                    }};
   };

@@ -26,7 +26,7 @@ EPILOGUES = ["row_scale+column_scale+bias_row+silu+residual+clamp", "bias_column
              "relu"]
 TYPES = ["f16", "bf16", "f16_f16", "bf16_bf16", "f16_f16_sum_f16", "i8", "u8", "i8_f16", "u8_bf16", "i8_i32", "u8_i32",
          "f64", "f32xq4b32", "f16xq4b16_f16", "f32xq4b32z", "f32xq8b16z", "f32xq8b32zf"]
-TUNED = TYPES + [f"{types}:{epilogue}" for types in ("f32", "f16_f16", "bf16", "i8") for epilogue in EPILOGUES]
+TUNED = TYPES + [f"{types}:{epilogue}" for types in ("f32", "f16_f16", "bf16", "i8", "f64") for epilogue in EPILOGUES]
 CALLS = 6
 
 

@@ -1,5 +1,6 @@
 """Arrays on the device: collected products, transposes, batches, types, epilogues, and what is refused."""
 import gc
+import math
 import os
 import subprocess
 import threading
@@ -110,6 +111,23 @@ def test_lists_are_float32(session):
     assert (found == [[4, 5], [7, 7.5]]).all()
     with pytest.raises(rt.Error, match="precision standard"):
         session.matmul(x, x, precision="exact64")
+
+
+def test_float64_epilogues_stay_float64(session):
+    random = numpy.random.default_rng(5)
+    a, b, residual = random.random((5, 6)) - 0.5, random.random((6, 7)), random.random((5, 7))
+    bias, x = [1 / 3] * 7, session.array(a)
+    after = rt.Epilogue("gelu_tanh", row_scale=random.random(5), residual=residual, clamp=(0.1, 2 / 3))
+    found = session.matmul(x, b, bias=bias, epilogue=after)
+    y = a @ b * after.row_scale[:, None] + bias
+    y = y / (1 + numpy.exp(-2 * math.sqrt(2 / math.pi) * (y + 0.044715 * y**3)))
+    assert found.dtype == "float64"
+    numpy.testing.assert_allclose(found.numpy(), numpy.clip(y + residual, 0.1, 2 / 3), rtol=0, atol=1e-15)
+    for given in (residual[0].astype("float32"), session.array(residual[0].astype("float32"))):
+        with pytest.raises(TypeError, match="^bias is float32, which is not float64$"):
+            session.matmul(x, b, bias=given)
+    with pytest.raises(TypeError, match="^bias is float64, which is not float32$"):
+        session.matmul(session.array(a.astype("float32")), b.astype("float32"), bias=residual[0])
 
 
 def test_epilogue_and_out(session):

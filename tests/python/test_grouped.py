@@ -118,6 +118,19 @@ def test_epilogues(request, where, options, expected):
                                   atol=16 * K * BOUND)
 
 
+@pytest.mark.parametrize("where", ["host", "device"])
+def test_float64_epilogues_stay_float64(request, where):
+    a, b = (x.astype(float) for x in operands())
+    random = numpy.random.default_rng(9)
+    bias, rows = random.random((E, N)), random.random(M)
+    x = a if where == "host" else request.getfixturevalue("session").array(a)
+    found = rt.matmul_grouped(x, b, ROWS, EXPERTS, bias=bias, epilogue=rt.Epilogue("relu", row_scale=rows, clamp=(1 / 3, 9)))
+    expected = numpy.clip(exact(a, b) * rows[:, None] + bias[numpy.repeat(EXPERTS, ROWS)], 1 / 3, 9)
+    numpy.testing.assert_allclose(numpy.asarray(found), expected, rtol=0, atol=1e-13)
+    with pytest.raises(TypeError, match="^bias is float32, which is not float64$"):
+        rt.matmul_grouped(x, b, ROWS, EXPERTS, bias=bias.astype("float32"))
+
+
 @pytest.mark.parametrize("options", [{"format": "q4_k"}, {"format": "q8_0"}, {"bits": 4, "block": 32, "zero_points": "packed"},
                                      {"bits": 8, "zero_points": "float"}, {"bits": 4, "block": 16}])
 @pytest.mark.parametrize("where", ["host", "device"])

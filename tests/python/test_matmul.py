@@ -370,6 +370,23 @@ def test_float64_stays_float64(tier):
         numpy.testing.assert_allclose(rt.matmul(*given, c=c.tolist(), tier=tier), a @ b + c, rtol=1e-14)
 
 
+@pytest.mark.parametrize("tier", ["device", "host"])
+def test_float64_epilogues_stay_float64(tier):
+    random = numpy.random.default_rng(8)
+    a, b, c, residual = (random.random(shape) - 0.5 for shape in ((33, 17), (17, 21), (33, 21), (33, 21)))
+    rows, columns, bias = random.random(33), random.random(21), random.random(21)
+    after = rt.Epilogue("silu", row_scale=rows, column_scale=columns, residual=residual, clamp=(-1 / 3, 1 / 3))
+    y = a @ b * rows[:, None] * columns + 0.1 * c + bias
+    expected = numpy.clip(y / (1 + numpy.exp(-y)) + residual, -1 / 3, 1 / 3)
+    found = rt.matmul(a, b, c=c, beta=0.1, bias=bias, epilogue=after, tier=tier)
+    numpy.testing.assert_allclose(found, expected, rtol=0, atol=1e-15)
+    assert found.max() == 1 / 3 and found.min() == -1 / 3
+    numpy.testing.assert_array_equal(rt.matmul(a, b, bias=[1 / 3] * 21, tier=tier), rt.matmul(a, b, bias=numpy.full(21, 1 / 3), tier=tier))
+    out = residual.copy()
+    rt.matmul(a, b, out, epilogue=rt.Epilogue("relu", residual=out), tier=tier)
+    numpy.testing.assert_allclose(out, numpy.maximum(a @ b, 0) + residual, rtol=0, atol=1e-15)
+
+
 def test_float64_without_numpy_and_of_other_packages():
     a = numpy.arange(6.0).reshape(2, 3)
     memory = memoryview(a.tobytes()).cast("d", (2, 3))
@@ -449,7 +466,7 @@ class Masked(numpy.ma.MaskedArray):
     (TypeError, "^dtype_out is float64; the result of float32 is not float64$", {"dtype_out": "float64"}),
     (TypeError, "^out is float64; the result of float32 is not float64$", {"out": numpy.ones((2, 2))}),
     (TypeError, "^out is float32; the result of float64 is float64$", {"a": numpy.ones((2, 2)), "b": numpy.ones((2, 2)), "out": F32.copy()}),
-    (ValueError, "float64 operands have no epilogue", {"a": numpy.ones((2, 2)), "b": numpy.ones((2, 2)), "epilogue": "relu"}),
+    (TypeError, "^bias is float32, which is not float64$", {"a": numpy.ones((2, 2)), "b": numpy.ones((2, 2)), "bias": F32[0]}),
     (TypeError, "^b is float32 in the other byte order", {"b": F32.astype(">f4")}),
     (TypeError, "^a is object", {"a": F32.astype(object)}),
     (TypeError, "^a is complex64", {"a": F32.astype("complex64")}),
@@ -514,7 +531,7 @@ def test_bad_arguments_are_named(kind, match, arguments):
         rt.matmul(given.pop("a"), given.pop("b"), **given)
 
 
-@pytest.mark.parametrize("dtype, result", [("float32", "float32"), ("float16", "float16"), ("int8", "int32")])
+@pytest.mark.parametrize("dtype, result", [("float32", "float32"), ("float16", "float16"), ("float64", "float64"), ("int8", "int32")])
 def test_lists_are_what_arrays_of_the_result_s_type_are(dtype, result):
     a, b = numpy.arange(6).reshape(2, 3).astype(dtype), numpy.arange(12).reshape(3, 4).astype(dtype)
     c = [[1, -2, 3, -4], [5, -6, 7, -8]]

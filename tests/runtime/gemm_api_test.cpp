@@ -5,6 +5,7 @@
 #include <rooftile/rooftile.hpp>
 
 #include "tests/support/c_api_fixture.h"
+#include "tests/support/resized.h"
 #include "tests/support/with.h"
 
 namespace rooftile {
@@ -32,20 +33,42 @@ TEST_F(CApi, BatchesOfEveryTierAndLayoutAreRight) {
 TEST_F(CApi, EpiloguesOnTheHostAreRight) {
   for (const char* text : {"row_scale+bias_row+relu", "column_scale+bias_column+gelu_erf+residual",
                            "silu+clamp", "row_scale+column_scale+gelu_tanh"}) {
-    for (float beta : {0.0f, 0.5f}) {
-      Problem p = padded_batch(padded_problem(5, 6, 7, Transpose::kNo, Transpose::kYes, 1.5f, beta),
-                               3, false);
-      p.epilogue = parse_epilogue(text);
-      p.epilogue.low = -0.25f;
-      p.epilogue.high = 0.5f;
-      Product product(p);
-      rooftile_gemm_args args = gemm_args_of(product);
-      const rooftile_epilogue epilogue = epilogue_of(product);
-      args.epilogue = &epilogue;
-      EXPECT_EQ(rooftile_gemm(context_, &args), ROOFTILE_OK) << rooftile_last_error();
-      product.expect_right();
-    }
+    for (const char* types : {"f32", "f64"})
+      for (float beta : {0.0f, 0.5f}) {
+        Problem p = padded_batch(padded_problem(5, 6, 7, Transpose::kNo, Transpose::kYes, 1.5f,
+                                                beta, parse_types(types)),
+                                 3, false);
+        p.epilogue = parse_epilogue(text);
+        p.epilogue.low = is_float64(p.types) ? -1.0 / 3 : -0.25;  // which float32 does not hold
+        p.epilogue.high = 0.5;
+        Product product(p);
+        rooftile_gemm_args args = gemm_args_of(product);
+        const rooftile_epilogue epilogue = epilogue_of(product);
+        args.epilogue = &epilogue;
+        EXPECT_EQ(rooftile_gemm(context_, &args), ROOFTILE_OK) << rooftile_last_error();
+        product.expect_right();
+      }
   }
+}
+
+// The host passes over a column as over a row.
+TEST_F(CApi, EpiloguesOfAColumnOnTheHostAreRight) {
+  for (const char* text : {"row_scale+bias_row+silu", "column_scale+bias_column+relu+clamp"})
+    for (const char* types : {"f32", "f64", "f16_f16"})
+      for (float beta : {0.0f, 0.5f}) {
+        Problem p =
+            packed_problem(2500, 1, 3, Transpose::kNo, Transpose::kNo, 1, parse_types(types));
+        p.beta = beta;
+        p.epilogue = parse_epilogue(text);
+        p.epilogue.low = -0.25;
+        p.epilogue.high = 0.5;
+        Product product(p);
+        rooftile_gemm_args args = gemm_args_of(product);
+        const rooftile_epilogue epilogue = epilogue_of(product);
+        args.epilogue = &epilogue;
+        EXPECT_EQ(rooftile_gemm(context_, &args), ROOFTILE_OK) << rooftile_last_error();
+        product.expect_right();
+      }
 }
 
 TEST_F(CApi, AnEpilogueInColumnMajorOrderKeepsItsRowsAndColumns) {
@@ -63,20 +86,20 @@ TEST_F(CApi, AnEpilogueInColumnMajorOrderKeepsItsRowsAndColumns) {
 }
 
 TEST_F(CApi, TheResidualMayBeCItself) {
-  Problem p = padded_problem(5, 6, 7, Transpose::kNo, Transpose::kNo);
-  p.epilogue = parse_epilogue("relu+residual");
-  Product product(p);
-  rooftile_gemm_args args = gemm_args_of(product);
-  rooftile_epilogue epilogue = epilogue_of(product);
-  epilogue.residual = product.c.data();
-  epilogue.ld_residual = p.ldc;
-  for (std::int64_t row = 0; row < p.m; ++row)
-    for (std::int64_t column = 0; column < p.n; ++column)
-      product.residual[static_cast<std::size_t>(row * product.ld_residual() + column)] =
-          product.c[static_cast<std::size_t>(row * p.ldc + column)];
-  args.epilogue = &epilogue;
-  EXPECT_EQ(rooftile_gemm(context_, &args), ROOFTILE_OK) << rooftile_last_error();
-  product.expect_right();
+  for (const char* types : {"f32", "f64"}) {
+    Problem p =
+        padded_problem(5, 6, 7, Transpose::kNo, Transpose::kNo, 1, 0.5f, parse_types(types));
+    p.epilogue = parse_epilogue("relu+residual");
+    Product product(p);
+    rooftile_gemm_args args = gemm_args_of(product);
+    rooftile_epilogue epilogue = epilogue_of(product);
+    epilogue.residual = product.c_data();
+    epilogue.ld_residual = p.ldc;
+    product.copy_c_to_residual();
+    args.epilogue = &epilogue;
+    EXPECT_EQ(rooftile_gemm(context_, &args), ROOFTILE_OK) << rooftile_last_error();
+    product.expect_right();
+  }
 }
 
 TEST_F(CApi, EveryTypeOnTheHostIsRight) {
@@ -87,7 +110,7 @@ TEST_F(CApi, EveryTypeOnTheHostIsRight) {
           padded_problem(5, 6, 37, Transpose::kNo, Transpose::kYes, integers ? 1.0f : 1.5f,
                          integers ? 1.0f : 0.5f, parse_types(types)),
           3, true);
-      const bool fuses = !has_precise_sums(p.types);  // The others have no epilogue.
+      const bool fuses = !integers;  // The others have no epilogue.
       if (fuses) p.epilogue = parse_epilogue("bias_row+relu");
       Product product(p);
       const rooftile_epilogue epilogue = epilogue_of(product);
@@ -160,10 +183,6 @@ TEST_F(CApi, ScalarsOfFloat64HaveFieldsOfTheirOwn) {
   args.beta = 1;
   refused(args, "beta is for other types than F64, which has beta_f64");
   args = gemm_args_of(wide);
-  const rooftile_epilogue relu = {.struct_size = sizeof relu, .activation = ROOFTILE_RELU};
-  args.epilogue = &relu;
-  refused(args, "float64 operands have no epilogue");
-  args = gemm_args_of(wide);
   args.struct_size = offsetof(rooftile_gemm_args, alpha_f64);
   refused(args, "not in a structure of struct_size 216");
   args = gemm_args_of(wide);
@@ -181,6 +200,37 @@ TEST_F(CApi, ScalarsOfFloat64HaveFieldsOfTheirOwn) {
   args.beta_f64 = 0.5;
   refused(args, "beta_f64 is for operands of type F64");
   EXPECT_TRUE(single.c_is_untouched());
+}
+
+TEST_F(CApi, LimitsOfFloat64HaveFieldsOfTheirOwn) {
+  for (const char* types : {"f32", "f64"}) {
+    const bool doubles = parse_types(types).a == DataType::kF64;
+    Problem p = padded_problem(5, 6, 7, Transpose::kNo, Transpose::kNo, 1, 0, parse_types(types));
+    p.epilogue = parse_epilogue("bias_row+clamp");
+    p.epilogue.low = -1, p.epilogue.high = 1;
+    Product product(p);
+    rooftile_gemm_args args = gemm_args_of(product);
+    const rooftile_epilogue right = epilogue_of(product);
+    const auto refused = [&](const rooftile_epilogue& epilogue, const std::string& message) {
+      args.epilogue = &epilogue;
+      expect_refused(product, args, message);
+    };
+    const std::string belongs =
+        doubles ? " is for other types than F64, which has " : "_f64 is for operands of type F64";
+    refused(with(right, [&](auto& x) { doubles ? x.low = -1 : x.low_f64 = -1; }),
+            "epilogue->low" + belongs + (doubles ? "low_f64" : ""));
+    refused(with(right, [&](auto& x) { doubles ? x.high = 1 : x.high_f64 = 1; }),
+            "epilogue->high" + belongs + (doubles ? "high_f64" : ""));
+    if (!doubles) continue;
+    refused(with(right, [](auto& x) { x.low_f64 = 2; }), "limits are 2 and 1");
+    refused(with(right, [](auto& x) { x.struct_size = kEpilogueOfFirstRelease; }),
+            "not in an epilogue of struct_size 88");
+    refused(with(right, [](auto& x) { x.bias = static_cast<const char*>(x.bias) + 4; }),
+            "not aligned to f64's 8 bytes");
+    args.epilogue = &right;
+    EXPECT_EQ(rooftile_gemm(context_, &args), ROOFTILE_OK) << rooftile_last_error();
+    product.expect_right();
+  }
 }
 
 TEST_F(CApi, RefusesUnknownTypes) {

@@ -77,16 +77,15 @@ TEST(Groups, TypicalGroupsHaveAllRowsAndTheLargestSize) {
 TEST_F(GroupedTest, EveryHostTierIsRightForEveryType) {
   for (const rooftile_tier tier : {ROOFTILE_TIER_HOST, ROOFTILE_TIER_HOST1, ROOFTILE_TIER_HOST64})
     for (const char* types :
-         {"f32", "f16_f16", "bf16", "u8", "f32xq4b32z", "f16xq8b64_f16", "f32xq4_k"})
+         {"f32", "f16_f16", "bf16", "u8", "f32xq4b32z", "f16xq8b64_f16", "f32xq4_k", "f64"})
       expect_right_on(tier, parse_types(types), kEpilogue);
-  for (const char* types : {"i8_i32", "f64"})
-    expect_right_on(ROOFTILE_TIER_HOST, parse_types(types));
+  expect_right_on(ROOFTILE_TIER_HOST, parse_types("i8_i32"));
 }
 
 TEST_F(GroupedTest, TheDeviceIsRightForEveryKindOfOperand) {
   expect_right_on(ROOFTILE_TIER_DEVICE, {});
   if (first_device().limits.float64_arithmetic)
-    expect_right_on(ROOFTILE_TIER_DEVICE, parse_types("f64"));
+    expect_right_on(ROOFTILE_TIER_DEVICE, parse_types("f64"), kEpilogue);
   for (const char* types : {"f16_f16", "f32xq4b32z", "f32xq4_0"})
     expect_right_on(ROOFTILE_TIER_DEVICE, parse_types(types), kEpilogue);
 }

@@ -5,7 +5,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "runtime/host/host_float64.h"
+#include "runtime/host/host_tier.h"
 #include "tests/support/call_of.h"
 
 namespace rooftile {
@@ -20,7 +20,7 @@ TEST(HostBlasTest, BothThreadCountsAndFloat64AreRight) {
       product.expect_right();
     }
     Product product(p);
-    run_in_float64(HostBlas::get(), call_of(product), HostThreads::kAll);
+    run_on_host(HostBlas::get(), call_of(product), Tier::kHost64);
     product.expect_right();
   }
 }

@@ -46,10 +46,13 @@ TEST_F(StructSize, OfGemmArgsIsChecked) {
 TEST_F(StructSize, OfAnEpilogueIsChecked) {
   product_.problem.epilogue = parse_epilogue("bias_row");
   rooftile_gemm_args args = gemm_args_of(product_);
-  expect_sizes(epilogue_of(product_), [&](const rooftile_epilogue* epilogue) {
-    args.epilogue = epilogue;
-    return product(rooftile_gemm, &args);
-  });
+  expect_sizes(
+      epilogue_of(product_),
+      [&](const rooftile_epilogue* epilogue) {
+        args.epilogue = epilogue;
+        return product(rooftile_gemm, &args);
+      },
+      kEpilogueOfFirstRelease);
 }
 
 TEST_F(StructSize, OfAQuantizationIsChecked) {

@@ -96,24 +96,28 @@ TEST_F(TunedContext, DeviceTierRunsBatches) {
 TEST_F(TunedContext, DeviceTierFusesTheEpilogueThatIsTuned) {
   const Epilogue epilogue =
       parse_epilogue("row_scale+column_scale+bias_column+gelu_tanh+residual+clamp");
-  write_database({fast_kernel(device_)}, epilogue);
-  Context context({.database = folder_ / "tuned.db", .cache_folder = folder_ / "cache"});
-  Problem p = padded_batch(padded_problem(33, 17, 65, Transpose::kNo, Transpose::kYes, 2.0f, 0.5f),
-                           3, false);
-  p.epilogue = epilogue;
-  p.epilogue.low = -0.5f;
-  p.epilogue.high = 2.0f;
-  Product product(p);
-  context.gemm(call_of(product, TierChoice::kDevice));
-  product.expect_right();
+  for (const char* types : {"f32", "f64"}) {
+    if (parse_types(types).a == DataType::kF64 && !device_.limits.float64_arithmetic) continue;
+    write_database({fast_kernel(device_)}, epilogue, parse_types(types));
+    Context context({.database = folder_ / "tuned.db", .cache_folder = folder_ / "cache"});
+    Problem p = padded_batch(
+        padded_problem(33, 17, 65, Transpose::kNo, Transpose::kYes, 2.0f, 0.5f, parse_types(types)),
+        3, false);
+    p.epilogue = epilogue;
+    p.epilogue.low = -0.5;
+    p.epilogue.high = 2;
+    Product product(p);
+    context.gemm(call_of(product, TierChoice::kDevice));
+    product.expect_right();
 
-  p.epilogue = parse_epilogue("relu");
-  Product other(p);
-  // No plain kernel is tuned, so that a pass of the host is impossible, too.
-  EXPECT_THAT(context.explain(call_of(other, TierChoice::kAuto)).decision.veto,
-              HasSubstr("f32.nt.relu"));
-  context.gemm(call_of(other, TierChoice::kAuto));  // The host answers.
-  other.expect_right();
+    p.epilogue = parse_epilogue("relu");
+    Product other(p);
+    // No plain kernel is tuned, so that a pass of the host is impossible, too.
+    EXPECT_THAT(context.explain(call_of(other, TierChoice::kAuto)).decision.veto,
+                HasSubstr(std::string(types) + ".nt.relu"));
+    context.gemm(call_of(other, TierChoice::kAuto));  // The host answers.
+    other.expect_right();
+  }
 }
 
 TEST_F(TunedContext, DeviceTierTakesEveryType) {

@@ -59,7 +59,7 @@ class CApi : public ::testing::Test {
   }
   static rooftile_epilogue epilogue_of(Product& product) {
     const Epilogue& e = product.problem.epilogue;
-    rooftile_epilogue epilogue = epilogue_args(e);
+    rooftile_epilogue epilogue = epilogue_args(product.problem);
     epilogue.row_scale = e.row_scale ? product.row_scale.data() : nullptr;
     epilogue.column_scale = e.column_scale ? product.column_scale.data() : nullptr;
     epilogue.bias = product.bias.data();

@@ -27,7 +27,7 @@ inline CertificationCase grouped_case(const std::vector<Group>& groups, std::int
   }
   p.ldc += 3;
   p.epilogue = epilogue;
-  if (epilogue.clamp) p.epilogue.low = -0.75f, p.epilogue.high = 1.5f;
+  if (epilogue.clamp) p.epilogue.low = -0.75, p.epilogue.high = 1.5;
   if (types.c != DataType::kI32) p.alpha = 0.5f, p.beta = -1;
   return {.problem = p, .groups = groups};
 }
@@ -54,12 +54,14 @@ class GroupedProduct {
       args.quantization = &quantization_;
     }
     if (any(p.epilogue)) {
-      epilogue_ = epilogue_args(p.epilogue);
+      epilogue_ = epilogue_args(p);
       const Epilogue& e = p.epilogue;
-      if (e.row_scale) epilogue_.row_scale = x.vectors.data() + x.placement.offset_row_scale;
-      if (e.column_scale)
-        epilogue_.column_scale = x.vectors.data() + x.placement.offset_column_scale;
-      if (e.bias != Bias::kNone) epilogue_.bias = x.vectors.data() + x.placement.offset_bias;
+      const auto vector = [&](std::int64_t offset) {
+        return x.vectors.data() + offset * bytes_of(epilogue_type(p.types));
+      };
+      if (e.row_scale) epilogue_.row_scale = vector(x.placement.offset_row_scale);
+      if (e.column_scale) epilogue_.column_scale = vector(x.placement.offset_column_scale);
+      if (e.bias != Bias::kNone) epilogue_.bias = vector(x.placement.offset_bias);
       if (e.residual) epilogue_.residual = x.residual.data();
       epilogue_.ld_residual = x.placement.ld_residual;
       args.epilogue = &epilogue_;

@@ -15,7 +15,7 @@ struct ProblemArgs {
   explicit ProblemArgs(const Product& product) {
     const Problem& p = product.problem;
     args = problem_args(p);
-    epilogue = epilogue_args(p.epilogue);
+    epilogue = epilogue_args(p);
     epilogue.ld_residual = product.ld_residual();
     epilogue.stride_residual = product.stride_residual();
     if (any(p.epilogue)) args.epilogue = &epilogue;

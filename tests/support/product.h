@@ -29,7 +29,7 @@ struct Product {
   std::vector<float> a, b, c, c_before;
   std::vector<char> stored_a_elements, stored_b_elements, stored_c_elements, stored_c_before;
   RandomQuantization quantization;
-  std::vector<float> row_scale, column_scale, bias, residual;
+  std::vector<char> row_scale, column_scale, bias, residual;  ///< Elements of epilogue_type().
 
   explicit Product(const Problem& p) : problem(p) {
     Random random(static_cast<std::uint64_t>(p.m * 131 + p.n * 17 + p.k));
@@ -52,11 +52,25 @@ struct Product {
       for (float& value : c_before) value *= 1000;
     stored_c_before = stored_c_elements = stored(p.types.c, c_before);
     c_before = c;
-    for (std::vector<float>* x : {&row_scale, &column_scale, &bias}) {
-      x->resize(static_cast<std::size_t>(std::max(p.m, p.n)));
-      std::generate(x->begin(), x->end(), [&] { return random.symmetric(); });
+    std::vector<float> values(static_cast<std::size_t>(std::max(p.m, p.n)));
+    for (std::vector<char>* x : {&row_scale, &column_scale, &bias}) {
+      std::generate(values.begin(), values.end(), [&] { return random.symmetric(); });
+      *x = stored(epilogue_type(p.types), values);
     }
-    fill(residual, {p.m, p.n}, ld_residual(), stride_residual(), random, nan);
+    fill(values, {p.m, p.n}, ld_residual(), stride_residual(), random, nan);
+    residual = stored(epilogue_type(p.types), values);
+  }
+  /// Gives the residual the values of C, for calls whose residual is C.
+  void copy_c_to_residual() {
+    const Problem& p = problem;
+    for (std::int64_t row = 0; row < p.m; ++row) {
+      std::vector<double> values(static_cast<std::size_t>(p.n));
+      const std::int64_t bytes = bytes_of(p.types.c), to = bytes_of(epilogue_type(p.types));
+      widen(p.types.c, static_cast<const char*>(c_data()) + row * p.ldc * bytes, values.data(),
+            p.n);
+      narrow(epilogue_type(p.types), values.data(), residual.data() + row * ld_residual() * to,
+             p.n);
+    }
   }
   std::int64_t ld_residual() const { return problem.n + 2; }
   std::int64_t stride_residual() const { return problem.m * ld_residual() + 1; }
@@ -126,8 +140,9 @@ struct Product {
     return elements;
   }
   EpilogueValues values(std::int64_t i, std::int64_t row, std::int64_t column) const {
-    const auto at = [](const std::vector<float>& x, std::int64_t index) {
-      return static_cast<double>(x[static_cast<std::size_t>(index)]);
+    const auto at = [type = epilogue_type(problem.types)](const std::vector<char>& x,
+                                                          std::int64_t index) {
+      return element(type, x.data(), index);
     };
     return {.row_scale = at(row_scale, row),
             .column_scale = at(column_scale, column),

@@ -81,10 +81,11 @@ class ResidentTest : public ::testing::Test {
       x.b = put(product.stored_b_elements, offset, bytes_of(p.types.a));
     }
     x.c = put(product.c_data(), c_bytes(product), offset, bytes_of(p.types.c));
-    if (e.row_scale) x.row_scale = put(product.row_scale, offset, 4);
-    if (e.column_scale) x.column_scale = put(product.column_scale, offset, 4);
-    if (e.bias != Bias::kNone) x.bias = put(product.bias, offset, 4);
-    if (e.residual) x.residual = put(product.residual, offset, 4);
+    const std::int64_t bytes = bytes_of(epilogue_type(p.types));
+    if (e.row_scale) x.row_scale = put(product.row_scale, offset, bytes);
+    if (e.column_scale) x.column_scale = put(product.column_scale, offset, bytes);
+    if (e.bias != Bias::kNone) x.bias = put(product.bias, offset, bytes);
+    if (e.residual) x.residual = put(product.residual, offset, bytes);
     return x;
   }
   static std::size_t c_bytes(const Product& product) {

@@ -10,7 +10,7 @@
 #include "core/clock.h"
 #include "core/numbers/random.h"
 #include "runtime/host/host_blas.h"
-#include "runtime/host/host_float64.h"
+#include "runtime/host/host_tier.h"
 #include "runtime/model/calibration.h"
 #include "tuner/calibrate/calibrate.h"
 #include "tuner/measure/host_kernels.h"
@@ -156,7 +156,7 @@ HostProducts::HostProducts(const std::atomic<bool>& stop, double end_s)
             {"float64",
              [&](const Problem& p) {
                const GemmCall call = {.problem = p, .a = a_.data(), .b = b_.data(), .c = c_.data()};
-               run_in_float64(blas, call, HostThreads::kAll);
+               run_on_host(blas, call, rooftile::Tier::kHost64);
              },
              kCoarse}};
   plan();

@@ -26,12 +26,6 @@ constexpr int kSpotChecks = 16;
 constexpr std::uint64_t kGuardBytes = 64 << 10;
 constexpr unsigned char kCanary = 0xa5;
 
-std::vector<char> ones(std::int64_t count) {
-  const std::vector<float> values(static_cast<std::size_t>(count), 1.0f);
-  const char* const begin = reinterpret_cast<const char*>(values.data());
-  return {begin, begin + values.size() * sizeof(float)};
-}
-
 /// Bytes of canaries behind C: fewer where the device binds no more, and whole vectors.
 std::uint64_t guard_bytes(const Problem& staged, const DeviceLimits& limits) {
   const std::uint64_t most = largest_buffer_bytes(limits);
@@ -229,8 +223,8 @@ std::unique_ptr<TimedOperands::Set> TimedOperands::make_set(const Set* other) co
     set->seen =
         device_->create_buffer(bytes_guard + kSpotChecks * sizeof(double), BufferUse::kDownload);
   const EpilogueElements fused = epilogue_elements(p);
-  set->vectors = buffer_of(ones(fused.vectors));
-  set->residual = buffer_of(ones(fused.residual));
+  set->vectors = buffer_of(ones(epilogue_type(p.types), fused.vectors));
+  set->residual = buffer_of(ones(epilogue_type(p.types), fused.residual));
   set->scales = buffer_of(made_.content.quantization.scales);
   set->zero_points = buffer_of(made_.content.quantization.zero_points);
   return set;

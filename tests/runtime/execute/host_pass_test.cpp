@@ -80,6 +80,17 @@ TEST_F(HostPassTest, AKernelOfTheSameOperandsIsPreferred) {
   expect_right_on_device(context, problem("relu", "f16_f16"));
 }
 
+TEST_F(HostPassTest, Float64StaysFloat64) {
+  if (!device_.limits.float64_arithmetic) GTEST_SKIP() << "no float64 arithmetic";
+  Context context(options(parse_types("f64")));
+  for (const char* epilogue :
+       {"row_scale+column_scale+bias_column+gelu_erf+residual+clamp", "bias_row+silu"})
+    for (const float beta : {0.0f, 0.5f}) {
+      expect_right_on_device(context, problem(epilogue, "f64", beta));
+      expect_right_on_device(context, padded_batch(problem(epilogue, "f64", beta), 3, true));
+    }
+}
+
 TEST_F(HostPassTest, IntegerSumsAreScaledByTheHost) {
   Context context(options(parse_types("i8_i32")));
   for (const char* types : {"i8", "i8_f16"})
@@ -96,20 +107,19 @@ TEST_F(HostPassTest, BatchesAreOneProductOnTheDevice) {
 }
 
 TEST_F(HostPassTest, TheResidualMayBeC) {
-  Context context(options());
-  for (const float beta : {0.0f, 0.5f}) {
-    Problem p = problem("relu+residual", "f32", beta);
-    Product product(p);
-    Product expected(p);
-    GemmCall call = call_of(product, TierChoice::kDevice);
-    call.epilogue.residual = product.c.data();
-    call.epilogue.ld_residual = p.ldc;
-    for (std::int64_t row = 0; row < p.m; ++row)
-      for (std::int64_t column = 0; column < p.n; ++column)
-        product.residual[static_cast<std::size_t>(row * product.ld_residual() + column)] =
-            product.c[static_cast<std::size_t>(row * p.ldc + column)];
-    context.gemm(call);
-    product.expect_right();
+  for (const char* types : {"f32", "f64"}) {
+    if (parse_types(types).a == DataType::kF64 && !device_.limits.float64_arithmetic) continue;
+    Context context(options(parse_types(types)));
+    for (const float beta : {0.0f, 0.5f}) {
+      const Problem p = problem("relu+residual", types, beta);
+      Product product(p);
+      GemmCall call = call_of(product, TierChoice::kDevice);
+      call.epilogue.residual = product.c_data();
+      call.epilogue.ld_residual = p.ldc;
+      product.copy_c_to_residual();
+      context.gemm(call);
+      product.expect_right();
+    }
   }
 }
 

@@ -78,8 +78,12 @@ TEST_F(OnDemand, EveryKindOfEpilogueAndTypeIsCertified) {
        {"gelu_erf", "row_scale+column_scale+bias_row+gelu_tanh+residual+clamp", "silu"}) {
     Problem p = problem_;
     p.epilogue = parse_epilogue(epilogue);
-    p.epilogue.low = -0.5f, p.epilogue.high = 2.0f;
+    p.epilogue.low = -0.5, p.epilogue.high = 2;
     expect_certified(*context, p);
+    if (device_.limits.float64_arithmetic) {
+      p.types = parse_types("f64");
+      expect_certified(*context, p);
+    }
   }
   for (const char* types : {"f16", "bf16", "f16_f16", "f64"})
     expect_certified(*context, padded_problem(33, 17, 65, Transpose::kNo, Transpose::kYes, 1, 0.5f,

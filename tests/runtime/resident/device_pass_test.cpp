@@ -82,10 +82,13 @@ TEST_F(DevicePassTest, EveryTypeOfCIsRightWithAndWithoutAnEpilogue) {
   for (const auto& [tuned, wanted] :
        {Case{"f32", "f32_f16"}, Case{"f32", "f32_bf16"}, Case{"f16", "f16_f16"},
         Case{"bf16", "bf16_bf16"}, Case{"i8_i32", "i8"}, Case{"i8_i32", "i8_f16"},
-        Case{"u8_i32", "u8"}}) {
+        Case{"u8_i32", "u8"}, Case{"f64", "f64"}}) {
+    if (parse_types(tuned).a == DataType::kF64 && !device_.limits.float64_arithmetic) continue;
     open_deterministic(parse_types(tuned));
-    for (const char* epilogue : {"", "row_scale+column_scale+bias_row+gelu_erf"})
-      for (const float beta : {0.0f, 0.5f}) expect_pass(problem(epilogue, wanted, beta), 0);
+    for (const std::string epilogue : {"", "row_scale+column_scale+bias_row+gelu_erf+clamp"})
+      for (const float beta : {0.0f, 0.5f})
+        if (tuned != std::string(wanted) || !epilogue.empty())  // else it needs no pass
+          expect_pass(problem(epilogue.c_str(), wanted, beta), 0);
   }
 }
 

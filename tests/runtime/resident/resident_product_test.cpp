@@ -1,6 +1,8 @@
 // GEMMs on device buffers: results are right for all offsets, with the expected kernels and
 // numbers of steps.
 #include <algorithm>
+#include <cmath>
+#include <cstring>
 #include <fstream>
 #include <thread>
 
@@ -93,31 +95,62 @@ TEST_F(ResidentTest, BatchesRunByStride) {
 TEST_F(ResidentTest, FusesTheWholeEpilogue) {
   const Epilogue epilogue =
       parse_epilogue("row_scale+column_scale+bias_column+gelu_tanh+residual+clamp");
-  open({parse_variant(kSplit), parse_variant(kVectors), fallback_variant()}, epilogue);
-  Problem p = padded_batch(padded_problem(33, 17, 65, Transpose::kNo, Transpose::kYes, 2.0f, 0.5f),
-                           3, false);
-  p.epilogue = epilogue;
-  p.epilogue.low = -0.5f;
-  p.epilogue.high = 2.0f;
-  Product product(p);
-  expect_right(product, 2);
+  for (const char* types : {"f32", "f64"}) {
+    if (parse_types(types).a == DataType::kF64 && !device_.limits.float64_arithmetic) continue;
+    open({parse_variant(kSplit), parse_variant(kVectors), fallback_variant()}, epilogue,
+         parse_types(types));
+    Problem p = padded_batch(
+        padded_problem(33, 17, 65, Transpose::kNo, Transpose::kYes, 2.0f, 0.5f, parse_types(types)),
+        3, false);
+    p.epilogue = epilogue;
+    p.epilogue.low = -0.5;
+    p.epilogue.high = 2;
+    Product product(p);
+    expect_right(product, 2);
 
-  // The vectors of the epilogue lie in one buffer, in any order, and are bound at their offsets.
-  Product again(p);
-  rooftile_resident_operands operands = operands_of(again);
-  std::vector<float> vectors(3);
-  const auto append = [&](const std::vector<float>& x, std::int64_t count) {
-    const auto at = static_cast<std::int64_t>(vectors.size());
-    vectors.insert(vectors.end(), x.begin(), x.begin() + count);
-    return at;
-  };
-  const std::int64_t bias = append(again.bias, p.n), columns = append(again.column_scale, p.n),
-                     rows = append(again.row_scale, p.m);
-  rooftile_buffer* const all = put(vectors, 0, 4).buffer;
-  operands.row_scale = {all, rows};
-  operands.column_scale = {all, columns};
-  operands.bias = {all, bias};
-  expect_right(again, operands);
+    // The vectors of the epilogue lie in one buffer, in any order, and are bound at their offsets.
+    Product again(p);
+    rooftile_resident_operands operands = operands_of(again);
+    const std::int64_t bytes = bytes_of(epilogue_type(p.types));
+    std::vector<char> vectors(static_cast<std::size_t>(3 * bytes));
+    const auto append = [&](const std::vector<char>& x, std::int64_t count) {
+      const auto at = static_cast<std::int64_t>(vectors.size()) / bytes;
+      vectors.insert(vectors.end(), x.begin(), x.begin() + count * bytes);
+      return at;
+    };
+    const std::int64_t bias = append(again.bias, p.n), columns = append(again.column_scale, p.n),
+                       rows = append(again.row_scale, p.m);
+    rooftile_buffer* const all = put(vectors, 0, bytes).buffer;
+    operands.row_scale = {all, rows};
+    operands.column_scale = {all, columns};
+    operands.bias = {all, bias};
+    expect_right(again, operands);
+  }
+}
+
+// GLSL has exp and erf for float32 alone (templates/epilogue/activate_float64.glsl).
+TEST_F(ResidentTest, Float64ActivationsAreWithinAFewUnitsInTheLastPlace) {
+  if (!device_.limits.float64_arithmetic) GTEST_SKIP() << "no float64 arithmetic";
+  std::vector<double> values = {0.0, 1e-310, -1e-310, 1e300, -1e300, 745.2, -745.2};
+  for (double x = -45; x < 45; x += 0.0037) values.push_back(x);
+  for (const Activation activation :
+       {Activation::kGeluErf, Activation::kGeluTanh, Activation::kSilu}) {
+    const Epilogue epilogue = {.bias = Bias::kRow, .activation = activation};
+    open({fallback_variant()}, epilogue, parse_types("f64"));
+    Problem p = packed_problem(static_cast<std::int64_t>(values.size()), 1, 1, Transpose::kNo,
+                               Transpose::kNo, 1, parse_types("f64"));
+    p.alpha = 0;
+    p.epilogue = epilogue;
+    Product product(p);
+    std::memcpy(product.bias.data(), values.data(), product.bias.size());
+    expect_right(product, 0);
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      const long double x = values[i];
+      const double got = reinterpret_cast<const double*>(product.c_data())[i];
+      ASSERT_LE(std::abs(got - activate(activation, x)), 4 * 0x1p-53L * std::abs(x) + 0x1p-1022L)
+          << to_string(epilogue) << " of " << values[i] << ": " << got;
+    }
+  }
 }
 
 TEST_F(ResidentTest, ResidualMayBeCInPlace) {
@@ -126,10 +159,7 @@ TEST_F(ResidentTest, ResidualMayBeCInPlace) {
   Problem p = packed_problem(21, 10, 30);
   p.epilogue = epilogue;
   Product product(p);
-  for (std::int64_t i = 0; i < p.m; ++i)
-    for (std::int64_t j = 0; j < p.n; ++j)
-      product.residual[static_cast<std::size_t>(i * product.ld_residual() + j)] =
-          product.c[static_cast<std::size_t>(i * p.ldc + j)];
+  product.copy_c_to_residual();
   rooftile_resident_operands operands = operands_of(product, 5);
   operands.residual = operands.c;
   ProblemArgs problem(product);

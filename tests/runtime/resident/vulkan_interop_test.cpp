@@ -80,9 +80,10 @@ class VulkanInterop : public ResidentTest {
     if (from != nullptr) std::memcpy(held_.back().mapped + begin, from, bytes);
     return {*held_.back().buffer, held_.back().bytes, offset};
   }
-  rooftile_vulkan_place put(const std::vector<float>& x, std::int64_t offset,
+  template <typename T>
+  rooftile_vulkan_place put(const std::vector<T>& x, std::int64_t offset,
                             vk::BufferUsageFlags usage = kAllUsage) {
-    return put(x.data(), x.size() * sizeof(float), offset, usage);
+    return put(x.data(), x.size() * sizeof(T), offset, usage);
   }
   rooftile_vulkan_operands vulkan_operands(Product& product, std::int64_t offset,
                                            vk::BufferUsageFlags usage = kAllUsage) {

@@ -73,6 +73,18 @@ TEST(HostComparisonTest, HostAndKernelAreTimedInTurns) {
   EXPECT_EQ(timed, 2);
 }
 
+// Under a sanitizer it shows a host that reads more of the epilogue's operands than there is.
+TEST(HostComparisonTest, TheHostMakesTheEpilogueOfEveryType) {
+  for (const char* types : {"f32", "f64", "f16"}) {
+    Problem p = packed_problem(30, 40, 5, Transpose::kNo, Transpose::kNo, 1, parse_types(types));
+    p.epilogue = parse_epilogue("row_scale+bias_column+residual");
+    EXPECT_GT(compare_with_host(
+                  p, std::nullopt, [] { return std::optional(1000.0); }, [] { return false; })
+                  .ratio,
+              0);
+  }
+}
+
 TEST(HostComparisonTest, WithoutTimeOrWithoutAKernelThereIsNoComparison) {
   const Problem p = packed_problem(3, 4, 5);
   const auto fails = [] { return std::optional<double>(); };
