@@ -60,15 +60,17 @@ std::vector<TuneProblem> problems_of(const TuneArguments& arguments) {
       arguments.sizes.groups > 0)
     fail(ErrorCode::kInvalidArgument,
          "--trans-a, --trans-b, --batch and --groups need --m, --n and --k");
-  std::vector<TuneProblem> problems =
-      arguments.shapes.empty() ? problem_set(arguments.set) : read_problem_csv(arguments.shapes);
-  for (TuneProblem& wanted : problems) {
+  std::vector<TuneProblem> problems;  // each once: an option may make some equal
+  for (TuneProblem& wanted :
+       arguments.shapes.empty() ? problem_set(arguments.set) : read_problem_csv(arguments.shapes)) {
     // Fields of the file hold unless an option overrides them.
     if (arguments.sizes.type != ProblemOptions().type)
       wanted.problem = retyped(wanted.problem, parse_types(arguments.sizes.type));
     if (!arguments.sizes.epilogue.empty())
       wanted.problem.epilogue = parse_epilogue(arguments.sizes.epilogue);
     check_wanted(wanted.problem);
+    if (std::ranges::find(problems, wanted.problem, &TuneProblem::problem) == problems.end())
+      problems.push_back(std::move(wanted));
   }
   return problems;
 }

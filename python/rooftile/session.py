@@ -8,6 +8,7 @@ import weakref
 from typing import Any, Callable, Dict, Iterable, List, NamedTuple, Optional, Union
 
 from . import _abi
+from ._abi import F32, OPERANDS, TYPE_NAMES
 from ._call import Call, Options, call_of, single_out
 from ._grouped import Integers, grouped_call_of, pack_experts, resident_grouped
 from ._layout import operand_of
@@ -17,7 +18,7 @@ from ._plain import Multiply, PlainProducts, leave, plain_first
 from ._resident import resident_product
 from ._result import numpy_module
 from ._shapes import contiguous_strides, sizes_of, text
-from ._views import NotCopied, view_of
+from ._views import NotCopied, type_of, view_of
 from .device_array import Collected, DeviceArray
 from .epilogue import Epilogue
 from .errors import Error
@@ -98,8 +99,8 @@ def _decision(d: _abi.Decision) -> Decision:
                     d.host_ns, d.host1_ns, d.score, {f.name.decode(): f.value for f in d.factors if f.name})
 
 
-def _shape_as_array(x: Any, name: str) -> Any:
-    """A shape, such as (2, 3), as an array of float32 that takes no memory and is not read. Anything else as it is."""
+def _shape_as_array(x: Any, name: str, dtype: str) -> Any:
+    """A shape, such as (2, 3), as an array of this type that takes no memory and is not read. Anything else as it is."""
     if not (isinstance(x, tuple) and all(hasattr(size, "__index__") for size in x)):
         return x
     numpy = numpy_module()
@@ -107,7 +108,8 @@ def _shape_as_array(x: Any, name: str) -> Any:
         raise Error("explaining shapes needs NumPy; give arrays")
     x = tuple(sizes_of(name, x))
     try:
-        return numpy.lib.stride_tricks.as_strided(numpy.zeros(1, "float32"), x, contiguous_strides(x, 4), writeable=False)
+        element = numpy.zeros(1, "uint16" if dtype == "bfloat16" else dtype)
+        return numpy.lib.stride_tricks.as_strided(element, x, contiguous_strides(x, element.itemsize), writeable=False)
     except (ValueError, OverflowError) as error:
         raise ValueError(f"{name} is {text(x)}: {error}") from None
 
@@ -278,13 +280,16 @@ class Session(NotCopied):
         return self._run(call, "rooftile_grouped_gemm", call.args, groups)
 
     def explain(self, a: Any, b: Any, **options: Any) -> Decision:
-        """Where matmul would compute these arguments (arrays, or shapes of float32 matrices), and why. Computes nothing.
+        """Where matmul would compute these arguments (arrays, or shapes of matrices of float32 or of dtype), and why. Computes
+        nothing.
 
         >>> with Session(tier="host") as session:
-        ...     session.explain((64, 32), (32, 16)).reason
+        ...     session.explain((64, 32), (32, 16), dtype="float64").reason
         'forced'
         """
-        call = call_of(_shape_as_array(a, "a"), _shape_as_array(b, "b"), None, Options(**options), computes=False)
+        o = Options(**options)
+        held = TYPE_NAMES[F32 if o.dtype is None else type_of("dtype", o.dtype, OPERANDS)]
+        call = call_of(_shape_as_array(a, "a", held), _shape_as_array(b, "b", held), None, o, computes=False)
         if call.args.batch == 0:
             raise ValueError("the result has a size of 0, so there is nothing to explain")
         decision = _abi.Decision()

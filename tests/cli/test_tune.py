@@ -179,6 +179,8 @@ def test_problems_from_a_file(tuned):
     csv = tuned.folder / "shapes.csv"
     csv.write_text("m,n,k,trans_a,trans_b,batch,note\n33,35,37,0,1,1,small\n")
     assert "33x35x37 nt" in tuned.run("tune", "--shapes", csv, "--budget", "1s", code=SHORT).stdout
+    csv.write_text("m,n,k,trans_a,trans_b,batch,type,epilogue,note\n33,35,37,0,1,1,f32,,a\n33,35,37,0,1,1,f16,,the same in f32\n")
+    assert ", 1 problem, 1 s" in tuned.run("tune", "--shapes", csv, "--type", "bf16", "--budget", "1s", code=SHORT).stdout
     csv.write_text("m,n,k,trans_a,trans_b,batch,note\n33,35,minus,0,1,1,small\n")
     tuned.refuses("tune", "--shapes", csv, says=r"shapes\.csv.*2.*minus")
 

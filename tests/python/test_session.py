@@ -32,6 +32,15 @@ def test_guard_and_decision():
         assert session.last_decision().tier != "host64"
         for shapes in ((a, b), (a.shape, b.shape), (a, b.shape)):
             assert session.explain(*shapes, tier="host1")[:2] == ("host1", "forced")
+        for dtype in ("float32", "float16", "bfloat16", "int8", "uint8", "float64", numpy.float64):
+            assert session.explain((2, 3), (3, 4), dtype=dtype, tier="host1").tier == "host1"
+        for dtype, result in (("float64", "float64"), ("int8", "int32"), ("float32", "float32")):
+            assert session.explain((2, 3), (3, 4), dtype=dtype, dtype_out=result, tier="host1").tier == "host1"
+        with pytest.raises(TypeError, match="^dtype_out is float64; the result of float32 is not float64$"):
+            session.explain((2, 3), (3, 4), dtype="float32", dtype_out="float64")
+        assert session.explain((2, 900), b, dtype="float32").tier in ("host", "host1")
+        with pytest.raises(TypeError, match="^dtype is 'int32'; it is one of"):
+            session.explain((2, 3), (3, 4), dtype="int32")
         with pytest.raises(ValueError, match="^a is 2 x 3 and b is 2 x 3"):
             session.explain((2, 3), (2, 3))
         with pytest.raises(ValueError, match="nothing to explain"):
