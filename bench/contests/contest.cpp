@@ -50,7 +50,7 @@ struct BatchOperands {
   std::vector<char> a, b;  // elements of the problem's type
   std::vector<char> c;
   RandomQuantization quantization;
-  std::vector<float> ones;  // Input for every operand of the epilogue.
+  std::vector<char> vectors;  // Ones, for every operand of the epilogue.
 };
 
 struct Competitor {
@@ -133,7 +133,7 @@ void Contest::Impl::fill_operands(const Problem& p) {
     set.quantization = random_quantization(p, random);
     set.c.assign(static_cast<std::size_t>(span_c(p) * bytes_of(p.types.c)), 0);
     if (any(p.epilogue))
-      set.ones.assign(static_cast<std::size_t>(std::max({p.m, p.n, span_c(p)})), 1.0f);
+      set.vectors = ones(epilogue_type(p.types), std::max({p.m, p.n, span_c(p)}));
   }
 }
 
@@ -145,8 +145,8 @@ Competitor Contest::Impl::whole_call(const std::string& name, const Problem& p,
                   .a = operands.a.data(),
                   .b = operands.b.data(),
                   .c = const_cast<char*>(operands.c.data()),
-                  .epilogue = {operands.ones.data(), operands.ones.data(), operands.ones.data(),
-                               operands.ones.data(), p.ldc, p.stride_c},
+                  .epilogue = {operands.vectors.data(), operands.vectors.data(),
+                               operands.vectors.data(), operands.vectors.data(), p.ldc, p.stride_c},
                   .scales = operands.quantization.scales.data(),
                   .zero_points = operands.quantization.zero_points.data()});
             return now_ns() - start;

@@ -105,7 +105,7 @@ typedef struct rooftile_resident_operands {
   /// call uses a workspace of the context that all its calls share.
   rooftile_place workspace;
   /// Limit of the workspace in bytes. Kernels that need more are skipped. The plain kernel needs
-  /// none, except 4 bytes for each element of scales and bias where these lie in different buffers.
+  /// none, except the bytes of scales and bias where these lie in different buffers.
   /// 0 means up to the end of the workspace's buffer, or without a buffer a quarter of the device's
   /// memory.
   size_t workspace_bytes;

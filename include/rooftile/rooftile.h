@@ -222,7 +222,7 @@ typedef enum rooftile_activation {
 /// Operations fused behind the multiplication:
 ///   y = alpha * (op(A) * op(B))[i][j] * row_scale[i] * column_scale[j] + beta * C[i][j] + bias
 ///   C[i][j] := clamp(activation(y) + residual[i][j])
-/// Zero or NULL leaves an operation out. All members of a batch share the vectors. Rows and columns
+/// The two scales are multiplied in either order. Zero or NULL leaves an operation out. All members of a batch share the vectors. Rows and columns
 /// are those of C as the caller sees it, in either layout. Scales, bias and residual are float, or
 /// double beside operands of type F64. A C of the same type may itself be the residual (same
 /// pointer and ld); otherwise C overlaps none of the epilogue's operands.

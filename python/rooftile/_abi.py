@@ -99,17 +99,22 @@ class Epilogue(Structure):
                        "pointer residual; i64 ld_residual stride_residual; int clamp; float low high; double low_f64 high_f64")
 
     def set_clamp(self, given: Any, kind: int) -> None:
-        """kind: of the epilogue's operands, F32 or F64. Errors: TypeError for what is no pair of numbers."""
+        """kind: of the epilogue's operands, F32 or F64. Errors: TypeError for what is no pair of numbers, ValueError for a finite number
+        that the type does not reach."""
         try:
+            if any(isinstance(limit, (str, bytes)) for limit in given):
+                raise TypeError
             low, high = map(float, given)
-            if kind == F64:
-                self.low_f64, self.high_f64 = low, high
-            else:
-                self.low, self.high = low, high
         except OverflowError:
             raise ValueError("clamp has a number beyond the range of float64") from None
         except (TypeError, ValueError):
             raise TypeError(f"clamp is {given!r}; it is a pair of numbers, (low, high)") from None
+        if kind == F64:
+            self.low_f64, self.high_f64 = low, high
+        elif any(math.isfinite(limit) and abs(limit) >= _BEYOND_FLOAT32 for limit in (low, high)):
+            raise ValueError(f"clamp is ({low:g}, {high:g}), beyond the range of float32")
+        else:
+            self.low, self.high = low, high
         self.clamp = 1
 
 

@@ -280,7 +280,8 @@ def call_of(a: Any, b: Any, out: Any, o: Options, computes: bool = True) -> Call
     call.args.layout = int(stored.by_columns)
     _place_inputs(call, va, vb, shapes.batch, stored.by_columns)
     call.keep.append(place_batch(call.args, "c", stored, shapes.batch))
-    after = epilogue_args(epilogue_of(o.epilogue), o.bias, shapes.whole, stored, call.keep, changes=call.source is not None)
+    after = epilogue_args(epilogue_of(o.epilogue), o.bias, shapes.whole, stored, call.keep, changes=call.source is not None,
+                          seen=shapes.seen)
     if after is not None:
         call.args.epilogue = ctypes.addressof(after)
     if isinstance(b, Packed):

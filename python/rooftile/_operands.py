@@ -21,7 +21,8 @@ def array_of(x: Any, name: str, kind: int = F32) -> Any:
     try:
         array = numpy.array(x)
         if array.dtype == object:  # integers beyond 64 bits, or no numbers
-            array = numpy.array(x, float)
+            if None not in array.flat:  # which would be NaN
+                array = numpy.array(x, float)
     except OverflowError:
         raise ValueError(f"{name} has numbers beyond the range of float64") from None
     except ValueError as error:
@@ -91,9 +92,14 @@ def differ(a: int, b: int) -> bool:
     return a != b and a in _FLOATS and b in _FLOATS
 
 
+def _holds_float64(x: Any) -> bool:
+    code = x.format if isinstance(x, memoryview) else getattr(x, "typecode", "")  # of the module array
+    return code[-1:] == "d" or str(getattr(x, "dtype", "")).endswith("float64")
+
+
 def arrays_of(a: Any, b: Any) -> Tuple[Any, Any]:
     """Both, with lists of numbers as arrays: of float64 beside an array of that, else of float32. Errors: those of array_of."""
-    kinds = [F64 if str(getattr(other, "dtype", "")).endswith("float64") else F32 for other in (b, a)]
+    kinds = [F64 if _holds_float64(other) else F32 for other in (b, a)]
     return array_of(a, "a", kinds[0]), array_of(b, "b", kinds[1])
 
 

@@ -83,10 +83,21 @@ def _set_bias(args: _abi.Epilogue, bias: Any, kind: int, m: int, n: int, experts
     args.bias = _address(view, keep)
 
 
-def _set_residual(args: _abi.Epilogue, residual: Any, shape: Shape, out: Operand, changes: bool, keep: List[Any]) -> None:
+def _as_matrices(view: View, shape: Shape) -> View:
+    """A view without the axis of 1 that a vector's product lacks, with it."""
+    batch = len(shape) - 2
+    if len(view.shape) == batch:
+        return view.reshaped(shape, (*view.strides, 0, 0))
+    axis = batch if view.shape[-1] == shape[-1] else batch + 1
+    return view.reshaped(shape, (*view.strides[:axis], 0, *view.strides[axis:]))
+
+
+def _set_residual(args: _abi.Epilogue, residual: Any, shape: Shape, seen: Shape, out: Operand, changes: bool, keep: List[Any]) -> None:
     view = values_of(residual, "residual", epilogue_type(out.view.type))
+    if view.shape == seen != shape:
+        view = _as_matrices(view, shape)
     if view.shape != shape:
-        raise ValueError(f"residual is {text(view.shape)}; it has to have the result's shape, {text(shape)}")
+        raise ValueError(f"residual is {text(view.shape)}; it has to have the result's shape, {text(seen)}")
     ld = row_stride(view)
     in_place = view.address == out.view.address
     if ld is None or out.by_columns or len(shape) > 2 or view.address % view.itemsize or (in_place and changes):
@@ -110,10 +121,10 @@ def columns_of_experts(shapes: Dict[str, Shape], n: int, experts: int) -> int:
 
 
 def epilogue_args(epilogue: Epilogue, bias: Any, shape: Shape, out: Operand, keep: List[Any],
-                  experts: int = 0, changes: bool = False) -> Optional[_abi.Epilogue]:
+                  experts: int = 0, changes: bool = False, seen: Optional[Shape] = None) -> Optional[_abi.Epilogue]:
     """The C ABI's structure for a result of this shape (two dimensions or more), or None where there is nothing to do.
 
-    keep: gets what must stay alive during the call. experts: of a grouped product, whose column_scale and bias may have a row for
+    seen: its shape as the caller sees it, without the axis of 1 of a vector's product. keep: gets what must stay alive during the call. experts: of a grouped product, whose column_scale and bias may have a row for
     each (columns_of_experts). changes: the memory of out gets other values (those of c) before the call."""
     parts = (bias, epilogue.row_scale, epilogue.column_scale, epilogue.residual, epilogue.clamp)
     activation = _abi.enumerator("activation", _abi.ACTIVATIONS, epilogue.activation)
@@ -129,7 +140,7 @@ def epilogue_args(epilogue: Epilogue, bias: Any, shape: Shape, out: Operand, kee
     if bias is not None:
         _set_bias(args, bias, kind, m, n, experts, keep)
     if epilogue.residual is not None:
-        _set_residual(args, epilogue.residual, shape, out, changes, keep)
+        _set_residual(args, epilogue.residual, shape, shape if seen is None else seen, out, changes, keep)
     if epilogue.clamp is not None:
         args.set_clamp(epilogue.clamp, kind)
     keep.append(args)

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <limits>
 #include <vector>
 
 #include "core/error.h"
@@ -157,6 +158,12 @@ void check_epilogue(const GemmCall& call, Written& written) {
          x.ld_residual, p.n);
   if (p.batch > 1 && x.stride_residual < 0)
     fail(ErrorCode::kInvalidArgument, "stride_residual is {}", x.stride_residual);
+  const auto end = static_cast<__int128>(p.m) * x.ld_residual +
+                   static_cast<__int128>(p.batch - 1) * (p.batch > 1 ? x.stride_residual : 0);
+  if (end > std::numeric_limits<std::int64_t>::max() / bytes_of(type))
+    fail(ErrorCode::kInvalidArgument,
+         "ld_residual is {} and stride_residual {}: such a residual fits no address space",
+         x.ld_residual, x.stride_residual);
   // An in-place residual is legal: the invocation that writes an element is the one that reads it.
   written.check_read(
       "the residual other than in place",

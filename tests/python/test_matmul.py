@@ -392,6 +392,20 @@ def test_float64_without_numpy_and_of_other_packages():
     memory = memoryview(a.tobytes()).cast("d", (2, 3))
     assert rt.matmul(memory, memoryview(a.T.tobytes()).cast("d", (3, 2))).tolist() == (a @ a.T).tolist()
     numpy.testing.assert_array_equal(rt.matmul(Handed(a), Handed(a.T)), a @ a.T)
+    numpy.testing.assert_array_equal(rt.matmul([[1 / 3] * 2], memory), [[1 / 3] * 2] @ a)
+    assert rt.matmul(array.array("d", [1, 2, 3]), [1 / 3] * 3) == 2
+
+
+def test_residuals_of_a_vector_s_product_have_its_shape():
+    a, b = numpy.ones((2, 3), "float32"), numpy.ones((3, 4), "float32")
+    batch = numpy.ones((5, 3, 4), "float32")
+    for x, y in ((a[0], b), (a, b[:, 0]), (a[0], b[:, 0]), (a[0], batch), (batch, b[0])):
+        product = x @ y
+        residual = numpy.arange(product.size, dtype="float32").reshape(product.shape)
+        for given in (residual, numpy.repeat(residual[..., None], 2, -1)[..., 0]):
+            numpy.testing.assert_array_equal(rt.matmul(x, y, epilogue=rt.Epilogue(residual=given)), product + residual)
+    with pytest.raises(ValueError, match=r"^residual is \(3,\); it has to have the result's shape, \(4,\)$"):
+        rt.matmul(a[0], b, epilogue=rt.Epilogue(residual=numpy.ones(3, "float32")))
 
 
 def test_c_beta_and_out():
@@ -514,6 +528,9 @@ class Masked(numpy.ma.MaskedArray):
     (ValueError, "^activation is 'tanh'; it is one of none, relu", {"epilogue": rt.Epilogue("tanh")}),
     (TypeError, "^activation is ", {"epilogue": rt.Epilogue(numpy.array(["relu", "relu"]))}),
     (ValueError, "^clamp has a number beyond", {"epilogue": rt.Epilogue(clamp=(10**400, 1))}),
+    (ValueError, r"^clamp is \(0, 1e[+]300\), beyond the range of float32$", {"epilogue": rt.Epilogue(clamp=(0, 1e300))}),
+    (TypeError, r"^clamp is \('0', '1'\); it is a pair of numbers", {"epilogue": rt.Epilogue(clamp=("0", "1"))}),
+    (TypeError, "^bias is object, which is none of float32, float64$", {"bias": [None, 1]}),
     (ValueError, "^bias has numbers beyond", {"bias": [10**400, 1, 1]}),
     (TypeError, "^epilogue is a int", {"epilogue": 3}),
     (ValueError, r"^row_scale is \(3,\); it has to be \(2,\)", {"epilogue": rt.Epilogue(row_scale=numpy.ones(3, "float32"))}),

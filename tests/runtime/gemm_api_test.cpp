@@ -333,6 +333,9 @@ TEST_F(CApi, RefusesWrongEpilogues) {
   refused(with(right, [&](auto& x) { x.low = 2; }), "limits are 2 and 1");
   refused(with(right, [&](auto& x) { x.high = NAN; }), "limits are");
   refused(with(right, [&](auto& x) { x.ld_residual = 5; }), "ld_residual is 5");
+  for (const int bits : {60, 61, 62})
+    refused(with(right, [&](auto& x) { x.ld_residual = std::int64_t{1} << bits; }),
+            "such a residual fits no address space");
   refused(with(right, [&](auto& x) { x.row_scale = product.c.data(); }), "c overlaps row_scale");
   refused(with(right, [&](auto& x) { x.residual = product.c.data() + 1; }),
           "c overlaps the residual");
