@@ -1,5 +1,5 @@
-//: The activation function in float64, by number as in core/epilogue.h, with exp and erf, which GLSL
-//: has for float32 alone. Their errors are below 3 * 2^-53.
+//: The activation function in float64, by number as in core/epilogue.h, with exp and erf, which
+//: GLSL has for float32 alone. Their errors are below 3 * 2^-53.
 
 // By the bits, because drivers may assume that there is no NaN.
 bool is_nan(double x) {

@@ -9,7 +9,7 @@
 #endif
   uint base_residual, ld_residual, stride_residual;
 #if TYPE_C == F64
-  uint clamp_words[4];  // of two doubles, which would have to begin at a multiple of 8 bytes
+  uint clamp_words[4];  // two doubles, as words: their offset may be no multiple of 8 bytes
 #else
   float clamp_low, clamp_high;
 #endif

@@ -5,6 +5,7 @@
 #include <rooftile/rooftile.hpp>
 
 #include "tests/support/c_api_fixture.h"
+#include "tests/support/host_call.h"
 #include "tests/support/resized.h"
 #include "tests/support/with.h"
 
@@ -30,44 +31,39 @@ TEST_F(CApi, BatchesOfEveryTierAndLayoutAreRight) {
   product.expect_right();
 }
 
-TEST_F(CApi, EpiloguesOnTheHostAreRight) {
-  for (const char* text : {"row_scale+bias_row+relu", "column_scale+bias_column+gelu_erf+residual",
-                           "silu+clamp", "row_scale+column_scale+gelu_tanh"}) {
-    for (const char* types : {"f32", "f64"})
-      for (float beta : {0.0f, 0.5f}) {
-        Problem p = padded_batch(padded_problem(5, 6, 7, Transpose::kNo, Transpose::kYes, 1.5f,
-                                                beta, parse_types(types)),
-                                 3, false);
-        p.epilogue = parse_epilogue(text);
-        p.epilogue.low = is_float64(p.types) ? -1.0 / 3 : -0.25;  // which float32 does not hold
-        p.epilogue.high = 0.5;
-        Product product(p);
-        rooftile_gemm_args args = gemm_args_of(product);
-        const rooftile_epilogue epilogue = epilogue_of(product);
-        args.epilogue = &epilogue;
-        EXPECT_EQ(rooftile_gemm(context_, &args), ROOFTILE_OK) << rooftile_last_error();
-        product.expect_right();
-      }
+class HostEpilogues : public CApi {
+ protected:
+  void expect_right(Problem p, const char* epilogue) {
+    p.epilogue = parse_epilogue(epilogue);
+    p.epilogue.low = is_float64(p.types) ? -1.0 / 3 : -0.25;  // which float32 does not hold
+    p.epilogue.high = 0.5;
+    Product product(p);
+    const HostCall call(product);
+    EXPECT_EQ(rooftile_gemm(context_, &call.args), ROOFTILE_OK) << rooftile_last_error();
+    product.expect_right();
   }
+};
+
+TEST_F(HostEpilogues, AreRight) {
+  for (const char* text : {"row_scale+bias_row+relu", "column_scale+bias_column+gelu_erf+residual",
+                           "silu+clamp", "row_scale+column_scale+gelu_tanh"})
+    for (const char* types : {"f32", "f64"})
+      for (float beta : {0.0f, 0.5f})
+        expect_right(padded_batch(padded_problem(5, 6, 7, Transpose::kNo, Transpose::kYes, 1.5f,
+                                                 beta, parse_types(types)),
+                                  3, false),
+                     text);
 }
 
 // The host passes over a column as over a row.
-TEST_F(CApi, EpiloguesOfAColumnOnTheHostAreRight) {
+TEST_F(HostEpilogues, OfAColumnAreRight) {
   for (const char* text : {"row_scale+bias_row+silu", "column_scale+bias_column+relu+clamp"})
     for (const char* types : {"f32", "f64", "f16_f16"})
       for (float beta : {0.0f, 0.5f}) {
         Problem p =
             packed_problem(2500, 1, 3, Transpose::kNo, Transpose::kNo, 1, parse_types(types));
         p.beta = beta;
-        p.epilogue = parse_epilogue(text);
-        p.epilogue.low = -0.25;
-        p.epilogue.high = 0.5;
-        Product product(p);
-        rooftile_gemm_args args = gemm_args_of(product);
-        const rooftile_epilogue epilogue = epilogue_of(product);
-        args.epilogue = &epilogue;
-        EXPECT_EQ(rooftile_gemm(context_, &args), ROOFTILE_OK) << rooftile_last_error();
-        product.expect_right();
+        expect_right(p, text);
       }
 }
 
