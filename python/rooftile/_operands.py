@@ -93,7 +93,7 @@ def differ(a: int, b: int) -> bool:
 
 
 def _holds_float64(x: Any) -> bool:
-    code = x.format if isinstance(x, memoryview) else getattr(x, "typecode", "")  # of the module array
+    code = x.format if isinstance(x, memoryview) else str(getattr(x, "typecode", ""))  # of the module array
     return code[-1:] == "d" or str(getattr(x, "dtype", "")).endswith("float64")
 
 

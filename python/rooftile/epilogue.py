@@ -124,8 +124,9 @@ def epilogue_args(epilogue: Epilogue, bias: Any, shape: Shape, out: Operand, kee
                   experts: int = 0, changes: bool = False, seen: Optional[Shape] = None) -> Optional[_abi.Epilogue]:
     """The C ABI's structure for a result of this shape (two dimensions or more), or None where there is nothing to do.
 
-    seen: its shape as the caller sees it, without the axis of 1 of a vector's product. keep: gets what must stay alive during the call. experts: of a grouped product, whose column_scale and bias may have a row for
-    each (columns_of_experts). changes: the memory of out gets other values (those of c) before the call."""
+    keep: gets what must stay alive during the call. experts: of a grouped product, whose column_scale and bias may have a row for
+    each (columns_of_experts). changes: the memory of out gets other values (those of c) before the call. seen: the result's shape
+    as the caller sees it, without the axis of 1 of a vector's product."""
     parts = (bias, epilogue.row_scale, epilogue.column_scale, epilogue.residual, epilogue.clamp)
     activation = _abi.enumerator("activation", _abi.ACTIVATIONS, epilogue.activation)
     if activation == 0 and all(part is None for part in parts):
