@@ -91,10 +91,10 @@ void SoakCall::set_epilogue(const SoakCase& test, SoakOperands& operands, bool h
                .ld_residual = e.residual ? at.ld_residual : 0,
                .stride_residual = e.residual ? at.stride_residual : 0,
                .clamp = e.clamp ? 1 : 0,
-               .low = e.clamp && !doubles ? static_cast<float>(e.low) : 0,
-               .high = e.clamp && !doubles ? static_cast<float>(e.high) : 0,
-               .low_f64 = e.clamp && doubles ? e.low : 0,
-               .high_f64 = e.clamp && doubles ? e.high : 0};
+               .low = doubles ? 0 : static_cast<float>(e.low),
+               .high = doubles ? 0 : static_cast<float>(e.high),
+               .low_f64 = doubles ? e.low : 0,
+               .high_f64 = doubles ? e.high : 0};
   if (host && test.alias == Alias::kResidual) epilogue_.residual = args.c;
   if (test.layout == Layout::kColumnMajor) {
     std::swap(epilogue_.row_scale, epilogue_.column_scale);

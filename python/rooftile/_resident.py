@@ -26,12 +26,12 @@ def on_device(session: DeviceSession, x: Any, name: str, dtype: Any = None) -> D
 
 def _values_on_device(session: DeviceSession, x: Any, name: str, kind: int) -> DeviceArray:
     """An operand of an epilogue, of this type. Errors: those of values_of."""
-    if not isinstance(x, DeviceArray):
+    if isinstance(x, DeviceArray):
+        check_epilogue_type(name, x.type, kind)
+    else:
         x = array_of(x, name, kind)
         values_of(x, name, kind)  # refuses what would be copied in vain
-    array = on_device(session, x, name)
-    check_epilogue_type(name, array.type, kind)
-    return array
+    return on_device(session, x, name)
 
 
 def place(operands: _abi.ResidentOperands, name: str, memory: Memory) -> None:

@@ -85,9 +85,13 @@ EpilogueValues epilogue_values(const Problem& p, const EpilogueOperands& operand
 inline const void* behind(const void* x, std::int64_t bytes) {
   return x == nullptr ? nullptr : static_cast<const char*>(x) + bytes;
 }
-/// The same for so many elements of an operand of the epilogue.
+/// Bytes of so many elements of an operand of the epilogue.
+inline std::int64_t epilogue_bytes(const Problem& p, std::int64_t elements) {
+  return elements * bytes_of(epilogue_type(p.types));
+}
+/// The address so many elements behind x, an operand of the epilogue; null stays null.
 inline const void* behind_elements(const Problem& p, const void* x, std::int64_t elements) {
-  return behind(x, elements * bytes_of(epilogue_type(p.types)));
+  return behind(x, epilogue_bytes(p, elements));
 }
 
 /// Whether a call reads A and B at all.

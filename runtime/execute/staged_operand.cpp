@@ -9,17 +9,16 @@ namespace rooftile {
 StagedEpilogue::StagedEpilogue(const DeviceLink& link, const GemmCall& call, const Placement& at) {
   const Problem& p = call.problem;
   const EpilogueElements elements = epilogue_elements(p);
-  const DataType type = epilogue_type(p.types);
   const auto stage = [&](std::int64_t count, std::unique_ptr<DeviceInput>& buffer) {
     if (count > 0)
       buffer = std::make_unique<DeviceInput>(
-          link, std::max<std::uint64_t>(16, static_cast<std::uint64_t>(count * bytes_of(type))));
+          link, std::max<std::uint64_t>(16, static_cast<std::uint64_t>(epilogue_bytes(p, count))));
   };
   stage(elements.vectors, vectors_);
   stage(elements.residual, residual_);
   const auto copy = [&](const void* vector, std::int64_t count, std::int64_t offset) {
-    copy_bytes(vector, static_cast<char*>(vectors_->host()) + offset * bytes_of(type),
-               static_cast<std::uint64_t>(count * bytes_of(type)));
+    copy_bytes(vector, static_cast<char*>(vectors_->host()) + epilogue_bytes(p, offset),
+               static_cast<std::uint64_t>(epilogue_bytes(p, count)));
   };
   const Epilogue& e = p.epilogue;
   if (e.row_scale) copy(call.epilogue.row_scale, p.m, at.offset_row_scale);
@@ -27,8 +26,8 @@ StagedEpilogue::StagedEpilogue(const DeviceLink& link, const GemmCall& call, con
   if (e.bias != Bias::kNone)
     copy(call.epilogue.bias, e.bias == Bias::kRow ? p.m : p.n, at.offset_bias);
   for (std::int64_t i = 0; e.residual && i < p.batch; ++i)
-    copy_matrix({p.m, p.n}, type, call.residual_of(i), call.epilogue.ld_residual,
-                static_cast<char*>(residual_->host()) + i * at.stride_residual * bytes_of(type),
+    copy_matrix({p.m, p.n}, epilogue_type(p.types), call.residual_of(i), call.epilogue.ld_residual,
+                static_cast<char*>(residual_->host()) + epilogue_bytes(p, i * at.stride_residual),
                 at.ld_residual);
 }
 

@@ -60,7 +60,7 @@ class Pass {
       each([bias = Real(elements(x_.bias)[row])](Real x, std::int64_t) { return x + bias; });
     if (e.bias == Bias::kColumn)
       each([bias = elements(x_.bias) + first](Real x, std::int64_t j) { return x + bias[j]; });
-    if (e.activation == Activation::kRelu)
+    if (e.activation == Activation::kRelu)  // which is known here, so that it is vectorised
       each([](Real x, std::int64_t) { return activate(Activation::kRelu, x); });
     else if (e.activation != Activation::kNone)
       each([kind = e.activation](Real x, std::int64_t) { return activate(kind, x); });

@@ -32,7 +32,7 @@ class HostPass {
   GemmCall product_;
   bool prepared_ = false;
   std::unique_ptr<float[]> wide_a_, wide_b_;  // null: as the call has them
-  std::unique_ptr<std::byte[]> sums_;         // of the product's C; null: that is the call's C
+  std::unique_ptr<std::byte[]> sums_;  // what the product writes; null: it writes to the call's C
 };
 
 }  // namespace rooftile

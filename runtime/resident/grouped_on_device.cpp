@@ -120,22 +120,22 @@ class Copies {
     ResidentCall& to = work_.call;
     const Epilogue& e = p_.epilogue;
     const EpilogueOperands& x = given_.epilogue;
-    const DataType type = epilogue_type(p_.types);
-    const std::int64_t element_bytes = bytes_of(type);
     const auto rows = [&](const void* from) {
-      const auto copy = memory(to.problem.m * element_bytes);
-      resident_.upload(copy, 0, from, static_cast<std::uint64_t>(to.problem.m * element_bytes));
+      const std::int64_t bytes = epilogue_bytes(p_, to.problem.m);
+      const auto copy = memory(bytes);
+      resident_.upload(copy, 0, from, static_cast<std::uint64_t>(bytes));
       return Region{&copy->buffer, 0};
     };
     const auto columns = [&](const void* from) {
-      return parts(from, x.expert_columns * element_bytes, p_.n * element_bytes);
+      return parts(from, epilogue_bytes(p_, x.expert_columns), epilogue_bytes(p_, p_.n));
     };
     to.expert_columns = p_.n;
     if (e.row_scale) to.row_scale = rows(x.row_scale);
     if (e.column_scale) to.column_scale = columns(x.column_scale);
     if (e.bias != Bias::kNone) to.bias = e.bias == Bias::kRow ? rows(x.bias) : columns(x.bias);
     if (e.residual)
-      to.residual = matrix(type, {to.problem.m, p_.n}, x.residual, x.ld_residual, to.ld_residual);
+      to.residual = matrix(epilogue_type(p_.types), {to.problem.m, p_.n}, x.residual, x.ld_residual,
+                           to.ld_residual);
   }
 
   Resident& resident_;

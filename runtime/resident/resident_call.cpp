@@ -78,7 +78,7 @@ ResidentCall checked_resident_call(const GemmCall& call, const OperandAddresses&
   const auto located = [&](const char* what, bool used, const void* address, std::int64_t count) {
     if (!used) return Region{};
     const Region region = addresses.region(address);
-    check_inside(what, region, bytes_of_elements(epilogue_type(p.types), count));
+    check_inside(what, region, static_cast<std::uint64_t>(epilogue_bytes(p, count)));
     return region;
   };
   const EpilogueOperands& x = call.epilogue;

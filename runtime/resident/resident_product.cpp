@@ -62,8 +62,12 @@ std::vector<Vector> vectors_of(const ResidentCall& call, Placement& placement) {
   return vectors;
 }
 
-/// Bytes of an element of the epilogue's operands.
-std::int64_t epilogue_bytes(const Problem& p) { return bytes_of(epilogue_type(p.types)); }
+std::int64_t epilogue_bits(const Problem& p) { return 8 * epilogue_bytes(p, 1); }
+
+/// Bytes of so many elements of the epilogue's vectors.
+std::uint64_t vector_bytes(const Problem& p, std::int64_t elements) {
+  return static_cast<std::uint64_t>(epilogue_bytes(p, elements));
+}
 
 std::uint64_t bytes_of_words(std::int64_t words) {
   return static_cast<std::uint64_t>(words) * sizeof(std::uint32_t);
@@ -72,23 +76,21 @@ std::uint64_t bytes_of_words(std::int64_t words) {
 void bind_vectors(BoundCall& bound, const DeviceLimits& limits) {
   const std::vector<Vector> vectors = vectors_of(bound.call, bound.placement);
   if (vectors.empty()) return;
-  const auto element_bytes = static_cast<std::uint64_t>(epilogue_bytes(bound.problem));
   const Region first = *std::ranges::min_element(vectors, {}, [](const Vector& v) {
                           return v.at->offset_bytes;
                         })->at;
   const Region base = align(first, binding_alignment(limits), 8).region;
   bound.gathers_vectors = std::ranges::any_of(vectors, [&](const Vector& v) {
-    const std::uint64_t end =
-        v.at->offset_bytes + static_cast<std::uint64_t>(v.count) * element_bytes;
+    const std::uint64_t end = v.at->offset_bytes + vector_bytes(bound.problem, v.count);
     return v.at->buffer != base.buffer ||
            end - base.offset_bytes > limits.max_storage_buffer_range_bytes;
   });
   std::int64_t gathered = 0;
   for (const Vector& v : vectors) {
-    *v.offset =
-        bound.gathers_vectors
-            ? gathered
-            : static_cast<std::int64_t>((v.at->offset_bytes - base.offset_bytes) / element_bytes);
+    *v.offset = bound.gathers_vectors
+                    ? gathered
+                    : static_cast<std::int64_t>((v.at->offset_bytes - base.offset_bytes) /
+                                                vector_bytes(bound.problem, 1));
     gathered += v.count;
   }
   if (!bound.gathers_vectors) bound.vectors = base;
@@ -117,7 +119,7 @@ BoundCall bind(const ResidentCall& call, const DeviceLimits& limits) {
   const Aligned a = align(call.a, alignment, bits_a),
                 b = quantized(p.types) ? Aligned{call.b, 0} : align(call.b, alignment, bits_a),
                 c = align(call.c, alignment, bits_c),
-                residual = align(call.residual, alignment, 8 * epilogue_bytes(p));
+                residual = align(call.residual, alignment, epilogue_bits(p));
   bound.a = a.region;
   bound.b = b.region;
   bound.c = c.region;
@@ -162,7 +164,7 @@ ResidentProduct::ResidentProduct(std::shared_ptr<Device> device,
   }
   if (bound_.gathers_vectors)
     for (const Vector& v : vectors_of(bound_.call, bound_.placement))
-      workspace_.vectors_bytes += static_cast<std::uint64_t>(v.count * epilogue_bytes(p));
+      workspace_.vectors_bytes += vector_bytes(p, v.count);
   const std::uint64_t alignment = binding_alignment(device_->profile().limits);
   for (const std::uint64_t bytes :
        {workspace_.packed_a_bytes, workspace_.packed_b_bytes, workspace_.parts_bytes,
@@ -259,8 +261,8 @@ Operands ResidentProduct::operands(ProductSteps& made, const Buffer& nothing) co
   if (p.epilogue.residual) {
     const std::int64_t elements = at.offset_residual + (p.batch - 1) * at.stride_residual +
                                   span_elements({p.m, p.n}, at.ld_residual);
-    x.residual = bound_operand(made, "the residual", bound_.residual, elements,
-                               8 * epilogue_bytes(p), made.reads);
+    x.residual = bound_operand(made, "the residual", bound_.residual, elements, epilogue_bits(p),
+                               made.reads);
   }
   if (bound_.vectors.buffer != nullptr) {
     Placement offsets = at;
@@ -268,7 +270,7 @@ Operands ResidentProduct::operands(ProductSteps& made, const Buffer& nothing) co
     for (const Vector& v : vectors_of(bound_.call, offsets))
       elements = std::max(elements, *v.offset + v.count);
     x.vectors = bound_operand(made, "the epilogue's vectors", bound_.vectors, elements,
-                              8 * epilogue_bytes(p), made.reads);
+                              epilogue_bits(p), made.reads);
   }
   if (has_separate_scales(p.types)) {
     x.scales = &nothing;
@@ -320,11 +322,9 @@ ProductSteps ResidentProduct::steps(const Region& workspace, const Buffer& nothi
     const Buffer* gathered = part(workspace_.vectors_bytes);
     Placement offsets = bound_.placement;
     for (const Vector& v : vectors_of(bound_.call, offsets)) {
-      const auto element_bytes = static_cast<std::uint64_t>(epilogue_bytes(bound_.problem));
-      const std::uint64_t bytes = static_cast<std::uint64_t>(v.count) * element_bytes;
-      made.steps.emplace_back(
-          CopyStep{{v.at->buffer, v.at->offset_bytes, bytes},
-                   {gathered, static_cast<std::uint64_t>(*v.offset) * element_bytes, bytes}});
+      const std::uint64_t bytes = vector_bytes(bound_.problem, v.count);
+      made.steps.emplace_back(CopyStep{{v.at->buffer, v.at->offset_bytes, bytes},
+                                       {gathered, vector_bytes(bound_.problem, *v.offset), bytes}});
       made.reads.push_back({v.at->buffer, v.at->offset_bytes, v.at->offset_bytes + bytes});
     }
     operands.vectors = gathered;

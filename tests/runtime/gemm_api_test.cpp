@@ -205,11 +205,9 @@ TEST_F(CApi, LimitsOfFloat64HaveFieldsOfTheirOwn) {
     p.epilogue = parse_epilogue("bias_row+clamp");
     p.epilogue.low = -1, p.epilogue.high = 1;
     Product product(p);
-    rooftile_gemm_args args = gemm_args_of(product);
     const rooftile_epilogue right = epilogue_of(product);
     const auto refused = [&](const rooftile_epilogue& epilogue, const std::string& message) {
-      args.epilogue = &epilogue;
-      expect_refused(product, args, message);
+      expect_refused(product, epilogue, message);
     };
     const std::string belongs =
         doubles ? " is for other types than F64, which has " : "_f64 is for operands of type F64";
@@ -223,8 +221,8 @@ TEST_F(CApi, LimitsOfFloat64HaveFieldsOfTheirOwn) {
             "not in an epilogue of struct_size 88");
     refused(with(right, [](auto& x) { x.bias = static_cast<const char*>(x.bias) + 4; }),
             "not aligned to f64's 8 bytes");
-    args.epilogue = &right;
-    EXPECT_EQ(rooftile_gemm(context_, &args), ROOFTILE_OK) << rooftile_last_error();
+    const HostCall call(product);
+    EXPECT_EQ(rooftile_gemm(context_, &call.args), ROOFTILE_OK) << rooftile_last_error();
     product.expect_right();
   }
 }
@@ -315,11 +313,9 @@ TEST_F(CApi, RefusesWrongEpilogues) {
   p.epilogue.low = 0;
   p.epilogue.high = 1;
   Product product(p);
-  rooftile_gemm_args args = gemm_args_of(product);
   const rooftile_epilogue right = epilogue_of(product);
   const auto refused = [&](const rooftile_epilogue& epilogue, const std::string& message) {
-    args.epilogue = &epilogue;
-    expect_refused(product, args, message);
+    expect_refused(product, epilogue, message);
   };
   refused(with(right, [&](auto& x) { x.bias = nullptr; }), "bias is null");
   refused(with(right, [&](auto& x) { x.bias_kind = static_cast<rooftile_bias>(7); }),

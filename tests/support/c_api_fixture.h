@@ -81,6 +81,12 @@ class CApi : public ::testing::Test {
     EXPECT_THAT(rooftile_last_error(), ::testing::HasSubstr(message));
     EXPECT_TRUE(product.c_is_untouched());
   }
+  void expect_refused(Product& product, const rooftile_epilogue& epilogue,
+                      const std::string& message) {
+    rooftile_gemm_args args = gemm_args_of(product);
+    args.epilogue = &epilogue;
+    expect_refused(product, args, message);
+  }
 
   ScratchFolder folder_;
   rooftile_context* context_ = nullptr;

@@ -58,15 +58,15 @@ inline rooftile_sgemm_args column_major(rooftile_sgemm_args args) {
 
 inline rooftile_epilogue epilogue_args(const Problem& p) {
   const Epilogue& e = p.epilogue;
-  const bool narrow = e.clamp && !is_float64(p.types), wide = e.clamp && is_float64(p.types);
+  const bool doubles = is_float64(p.types);
   return {.struct_size = sizeof(rooftile_epilogue),
           .bias_kind = static_cast<rooftile_bias>(e.bias),
           .activation = static_cast<rooftile_activation>(e.activation),
           .clamp = e.clamp ? 1 : 0,
-          .low = narrow ? static_cast<float>(e.low) : 0,
-          .high = narrow ? static_cast<float>(e.high) : 0,
-          .low_f64 = wide ? e.low : 0,
-          .high_f64 = wide ? e.high : 0};
+          .low = doubles ? 0 : static_cast<float>(e.low),
+          .high = doubles ? 0 : static_cast<float>(e.high),
+          .low_f64 = doubles ? e.low : 0,
+          .high_f64 = doubles ? e.high : 0};
 }
 
 inline rooftile_quantization quantization_args(const Problem& p) {

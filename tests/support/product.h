@@ -173,11 +173,23 @@ inline const std::vector<std::string>& other_types() {
       "f32xq6_k",      "bf16xmxfp4",     "f64"};
   return types;
 }
+/// Whether the device computes these types, which are float32 or among the above.
+inline bool computes(const DeviceProfile& device, const Types& types) {
+  return device.limits.float64_arithmetic || !is_float64(types);
+}
 /// Those that the device computes.
 inline std::vector<std::string> other_types_of(const DeviceProfile& device) {
   std::vector<std::string> types = other_types();
-  if (!device.limits.float64_arithmetic) std::erase(types, "f64");
+  std::erase_if(types, [&](const std::string& t) { return !computes(device, parse_types(t)); });
   return types;
+}
+
+/// p with an epilogue, whose clamp has limits; of float64 operands one that float32 does not hold.
+inline Problem with_epilogue(Problem p, const Epilogue& epilogue) {
+  p.epilogue = epilogue;
+  p.epilogue.low = is_float64(p.types) ? -1.0 / 3 : -0.5;
+  p.epilogue.high = 2;
+  return p;
 }
 
 inline Problem padded_problem(std::int64_t m, std::int64_t n, std::int64_t k, Transpose trans_a,

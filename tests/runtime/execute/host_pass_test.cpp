@@ -33,11 +33,8 @@ class HostPassTest : public ::testing::Test {
   }
   static Problem problem(const char* epilogue, const char* types = "f32", float beta = 0.5f) {
     const Types t = parse_types(types);
-    Problem p = padded_problem(33, 17, 65, Transpose::kNo, Transpose::kYes, 2.0f, beta, t);
-    p.epilogue = parse_epilogue(epilogue);
-    p.epilogue.low = -0.5f;
-    p.epilogue.high = 2.0f;
-    return p;
+    return with_epilogue(padded_problem(33, 17, 65, Transpose::kNo, Transpose::kYes, 2.0f, beta, t),
+                         parse_epilogue(epilogue));
   }
   static void expect_right_on_device(Context& context, const Problem& p) {
     Product product(p);
@@ -108,7 +105,7 @@ TEST_F(HostPassTest, BatchesAreOneProductOnTheDevice) {
 
 TEST_F(HostPassTest, TheResidualMayBeC) {
   for (const char* types : {"f32", "f64"}) {
-    if (parse_types(types).a == DataType::kF64 && !device_.limits.float64_arithmetic) continue;
+    if (!computes(device_, parse_types(types))) continue;
     Context context(options(parse_types(types)));
     for (const float beta : {0.0f, 0.5f}) {
       const Problem p = problem("relu+residual", types, beta);

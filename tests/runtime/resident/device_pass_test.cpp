@@ -31,12 +31,9 @@ class DevicePassTest : public ResidentTest {
   }
   static Problem problem(const char* epilogue, const char* types = "f32", float beta = 0.5f,
                          std::int64_t m = 33, std::int64_t n = 17) {
-    Problem p =
-        padded_problem(m, n, 65, Transpose::kNo, Transpose::kYes, 2.0f, beta, parse_types(types));
-    p.epilogue = parse_epilogue(epilogue);
-    p.epilogue.low = -0.5f;
-    p.epilogue.high = 2.0f;
-    return p;
+    return with_epilogue(
+        padded_problem(m, n, 65, Transpose::kNo, Transpose::kYes, 2.0f, beta, parse_types(types)),
+        parse_epilogue(epilogue));
   }
   /// Expects that the plain kernel and a pass compute the problem, not the fallback.
   void expect_pass(const Problem& p, std::int64_t offset = 4) {
@@ -83,7 +80,7 @@ TEST_F(DevicePassTest, EveryTypeOfCIsRightWithAndWithoutAnEpilogue) {
        {Case{"f32", "f32_f16"}, Case{"f32", "f32_bf16"}, Case{"f16", "f16_f16"},
         Case{"bf16", "bf16_bf16"}, Case{"i8_i32", "i8"}, Case{"i8_i32", "i8_f16"},
         Case{"u8_i32", "u8"}, Case{"f64", "f64"}}) {
-    if (parse_types(tuned).a == DataType::kF64 && !device_.limits.float64_arithmetic) continue;
+    if (!computes(device_, parse_types(tuned))) continue;
     open_deterministic(parse_types(tuned));
     for (const std::string epilogue : {"", "row_scale+column_scale+bias_row+gelu_erf+clamp"})
       for (const float beta : {0.0f, 0.5f})

@@ -96,15 +96,14 @@ TEST_F(ResidentTest, FusesTheWholeEpilogue) {
   const Epilogue epilogue =
       parse_epilogue("row_scale+column_scale+bias_column+gelu_tanh+residual+clamp");
   for (const char* types : {"f32", "f64"}) {
-    if (parse_types(types).a == DataType::kF64 && !device_.limits.float64_arithmetic) continue;
+    if (!computes(device_, parse_types(types))) continue;
     open({parse_variant(kSplit), parse_variant(kVectors), fallback_variant()}, epilogue,
          parse_types(types));
-    Problem p = padded_batch(
-        padded_problem(33, 17, 65, Transpose::kNo, Transpose::kYes, 2.0f, 0.5f, parse_types(types)),
-        3, false);
-    p.epilogue = epilogue;
-    p.epilogue.low = -0.5;
-    p.epilogue.high = 2;
+    const Problem p =
+        with_epilogue(padded_batch(padded_problem(33, 17, 65, Transpose::kNo, Transpose::kYes, 2.0f,
+                                                  0.5f, parse_types(types)),
+                                   3, false),
+                      epilogue);
     Product product(p);
     expect_right(product, 2);
 
