@@ -196,6 +196,10 @@ bool ProblemTuner::has_search() {
   if (search_ == nullptr && !unfit_) {
     unfit_ = !context_.runner.fits(wanted_.problem);
     if (!unfit_) search_ = std::make_unique<Search>(context_, device_row_, wanted_.problem);
+    if (!unfit_ && search_->candidates().empty()) {
+      unfit_ = true;
+      search_ = nullptr;
+    }
   }
   return !unfit_;
 }

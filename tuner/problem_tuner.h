@@ -86,7 +86,7 @@ class ProblemTuner {
   std::optional<OutcomeRecord> before_;              ///< how certain it is.
   std::unique_ptr<Search> search_;                   ///< Null before the first look.
   std::unique_ptr<SearchCourse> calls_, prepacked_;  ///< By objective; null before the first batch.
-  bool unfit_ = false;                               ///< Its operands are too large.
+  bool unfit_ = false;  ///< Its operands are too large, or the device can run no kernel for it.
   /// What first_known() returned first: it is compiled ahead, so that it does not change.
   std::optional<std::size_t> first_known_;
   double searched_s_ = 0;

@@ -248,6 +248,18 @@ TEST_F(TuneProblemsTest, BesideAGpuFinalsWaitForNoCompilerOfABatch) {
   EXPECT_GT(results[0].naive_ns, 0) << "a part of the finals";
 }
 
+TEST_F(TuneProblemsTest, AProblemWithoutALegalKernelIsPassedOver) {
+  profile_.limits.float64_arithmetic = false;
+  problems_.insert(problems_.begin(),
+                   {.problem = packed_problem(5, 90, 65, Transpose::kNo, Transpose::kNo, 1,
+                                              parse_types("f64"))});
+  const std::vector<TuneResult> results = tune(kPlenty);
+  ASSERT_EQ(results.size(), problems_.size());
+  for (const TuneResult& result : results)
+    EXPECT_EQ(result.winner.empty(), result.problem.m == 5) << result.problem.m;
+  EXPECT_THAT(stored(), ElementsAre(7, 33, 70, 160));
+}
+
 TEST_F(TuneProblemsTest, WeightsMoveTheTime) {
   problems_[3].weight = 1000;
   tune(150);
