@@ -95,11 +95,13 @@ struct RunOptions {
 /// Warns about routines that Rooftile does not replace: when preloaded, it does not see their calls
 /// and cannot warn later.
 void warn_about_precision() {
-  const char* const precision = std::getenv("ROOFTILE_PRECISION");
-  const char* const log = std::getenv("ROOFTILE_LOG");
-  if (precision == nullptr || (log != nullptr && std::strcmp(log, "off") == 0)) return;
-  const std::string_view wanted = precision;
-  if (wanted != "high" && wanted != "exact64") return;
+  const auto value = [](const char* variable) {
+    const char* const text = std::getenv(variable);
+    return std::string_view(text == nullptr ? "" : text);
+  };
+  std::string_view wanted = value("ROOFTILE_PRECISION");
+  if (wanted.empty() && value("ROOFTILE_TIER") == "host64") wanted = "exact64";
+  if ((wanted != "high" && wanted != "exact64") || value("ROOFTILE_LOG") == "off") return;
   fmt::print(
       stderr,
       "rooftile: precision {} holds for sgemm and its batches, sgemv, ssyrk, ssymm, strmm and "
