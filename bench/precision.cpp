@@ -1,11 +1,13 @@
 // Cost of float64 sums: the same call in standard precision and in exact64, in turn, on the host's
-// tiers. Prints the median of each and the median of the ratios with its 95 % interval.
+// tiers, and with a database in exact64 on its device. Prints the median of each and the median of
+// the ratios with its 95 % interval.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
-#include <array>
+#include <algorithm>
 #include <cstdio>
 #include <exception>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -33,32 +35,38 @@ double time_ns(Context& context, const GemmCall& call, int repetitions) {
   return (now_ns() - start) / repetitions;
 }
 
-void compare(Context& context, const Problem& p, TierChoice tier, int rounds) {
+void print(const std::vector<double>& times_ns, const std::vector<double>& of_ns) {
+  std::vector<double> ratios(times_ns.size());
+  std::ranges::transform(times_ns, of_ns, ratios.begin(), std::divides());
+  const Interval interval = median_interval(ratios);
+  fmt::print(" {:>10} {:>7.2f}  ({:.2f} to {:.2f})", time_text(median(times_ns)), median(ratios),
+             interval.low, interval.high);
+}
+
+void compare(Context& context, const Problem& p, TierChoice tier, bool on_device, int rounds) {
   Random random(1);
   Operands x = {random_operand(p.types.a, span_a(p), random),
                 random_operand(p.types.a, span_b(p), random),
                 random_operand(p.types.c, span_c(p), random)};
-  std::array<GemmCall, 2> calls;
-  calls.fill({.problem = p, .a = x.a.data(), .b = x.b.data(), .c = x.c.data(), .tier = tier});
-  calls[0].guard.precision = Precision::kStandard;
-  calls[1].guard.precision = Precision::kExact64;
-  std::array<int, 2> repetitions;
-  for (std::size_t i = 0; i < 2; ++i) {
-    time_ns(context, calls[i], 1);  // Opens everything that the first call opens.
-    repetitions[i] = 1 + static_cast<int>(kLeastSample_ns / time_ns(context, calls[i], 1));
+  std::vector<GemmCall> calls(
+      on_device ? 3 : 2,
+      {.problem = p, .a = x.a.data(), .b = x.b.data(), .c = x.c.data(), .tier = tier});
+  for (GemmCall& call : calls) call.guard.precision = Precision::kExact64;
+  calls.front().guard.precision = Precision::kStandard;
+  if (on_device) calls.back().tier = TierChoice::kDevice;
+  std::vector<int> repetitions;
+  for (const GemmCall& call : calls) {
+    time_ns(context, call, 1);  // Opens everything that the first call opens.
+    repetitions.push_back(1 + static_cast<int>(kLeastSample_ns / time_ns(context, call, 1)));
   }
-  std::array<std::vector<double>, 2> sample_ns;
-  std::vector<double> ratios;
-  for (int round = 0; round < rounds; ++round) {
-    for (std::size_t i = 0; i < 2; ++i)
+  std::vector<std::vector<double>> sample_ns(calls.size());
+  for (int round = 0; round < rounds; ++round)
+    for (std::size_t i = 0; i < calls.size(); ++i)
       sample_ns[i].push_back(time_ns(context, calls[i], repetitions[i]));
-    ratios.push_back(sample_ns[1].back() / sample_ns[0].back());
-  }
-  const Interval interval = median_interval(ratios);
-  fmt::print("{:<28} {:<6} {:>10} {:>10} {:>7.2f}  ({:.2f} to {:.2f})\n",
-             fmt::format("{}{}", to_string(p), p.types == Types{} ? "" : " " + to_string(p.types)),
-             tier == TierChoice::kHost1 ? "host1" : "host", time_text(median(sample_ns[0])),
-             time_text(median(sample_ns[1])), median(ratios), interval.low, interval.high);
+  fmt::print("{:<28} {:<6} {:>10}", to_string(p), tier == TierChoice::kHost1 ? "host1" : "host",
+             time_text(median(sample_ns[0])));
+  for (std::size_t i = 1; i < calls.size(); ++i) print(sample_ns[i], sample_ns[i - 1]);
+  fmt::print("\n");
   std::fflush(stdout);
 }
 
@@ -69,19 +77,32 @@ Problem problem(std::int64_t m, std::int64_t n, std::int64_t k, const char* type
 }  // namespace
 
 void run(CLI::App& app, int argc, char** argv) {
-  app.footer("Calls in exact64 take turns with the same calls in standard precision.");
+  app.footer(
+      "Calls in exact64 take turns with the same calls in standard precision. Each ratio is to the "
+      "time before it in the line.");
+  std::string database;
+  app.add_option("--db", database,
+                 "Database with kernels in f64: also exact64 on its device (default: none)");
   int rounds = 15;
   app.add_option("--rounds", rounds, "Rounds of each problem")->check(CLI::PositiveNumber);
   app.parse(argc, argv);
-  Context context({.database = "/nonexistent/rooftile.db"});
-  fmt::print("{:<28} {:<6} {:>10} {:>10} {:>7}  {}\n", "problem", "tier", "standard", "exact64",
+  Context context({.database = database.empty() ? "/nonexistent/rooftile.db" : database});
+  fmt::print("{:<28} {:<6} {:>10} {:>10} {:>7}  {}", "problem", "tier", "standard", "exact64",
              "ratio", "95 % interval");
+  fmt::print("{}\n", database.empty() ? "" : "  on the device, ratio");
+  std::vector<Problem> problems = {problem(8, 8, 8),
+                                   problem(32, 32, 32),
+                                   problem(128, 128, 128),
+                                   problem(512, 512, 512),
+                                   problem(1024, 1024, 1024),
+                                   problem(1, 4096, 4096),
+                                   problem(64, 4096, 1024),
+                                   problem(512, 512, 512, "f16_f16"),
+                                   problem(512, 512, 512, "i8")};
+  if (!database.empty()) problems.push_back(problem(2048, 2048, 2048));
   for (const TierChoice tier : {TierChoice::kHost, TierChoice::kHost1})
-    for (const Problem& p :
-         {problem(8, 8, 8), problem(32, 32, 32), problem(128, 128, 128), problem(512, 512, 512),
-          problem(1024, 1024, 1024), problem(1, 4096, 4096), problem(64, 4096, 1024),
-          problem(512, 512, 512, "f16_f16"), problem(512, 512, 512, "i8")})
-      compare(context, p, tier, rounds);
+    for (const Problem& p : problems)
+      compare(context, p, tier, !database.empty() && tier == TierChoice::kHost, rounds);
 }
 
 }  // namespace rooftile::precision_bench

@@ -89,12 +89,16 @@ std::string factor_table(const Decision& d) {
 }
 
 /// How a kernel computes a class that was not tuned; empty for a tuned class.
-std::string means_text(std::string_view means, std::string_view pass_over) {
+std::string means_text(const Explanation& e) {
+  const std::string_view means = e.means, pass_over = e.decision.pass_over;
   if (means == "host_pass")
-    return fmt::format(
-        ", of the plain product{}; a kernel that needs no pass of the host over {} is certified in "
-        "the background by calls that would gain by it",
-        pass_over == "c" ? "" : " in float32, to which the host widens the operands", pass_over);
+    return fmt::format(", of the plain product in {}{}", e.product,
+                       pass_over == "c" ? "" : ", to which the host widens the operands") +
+           (e.float64_sums
+                ? ""
+                : fmt::format("; a kernel that needs no pass of the host over {} is certified in "
+                              "the background by calls that would gain by it",
+                              pass_over));
   if (means == "device_pass")
     return ", of the plain product, and a pass of the device over c; a kernel that needs no pass "
            "is certified in the background, unless the context is deterministic";
@@ -125,7 +129,9 @@ std::string device_prediction(const Decision& d) {
 
 std::string host_predictions(const Decision& d) {
   return fmt::format("host    {:>14}\nhost1   {:>14}\n", prediction_text(d.host_ns),
-                     prediction_text(d.host1_ns));
+                     prediction_text(d.host1_ns)) +
+         (std::isfinite(d.host64_ns) ? fmt::format("host64  {:>14}\n", prediction_text(d.host64_ns))
+                                     : "");
 }
 
 /// Empty where no split was asked for.
@@ -177,8 +183,12 @@ std::string text_of(const ExplainedWork& work) {
   const Explanation& e = work.explanation;
   const Decision& d = e.decision;
   std::string text =
-      fmt::format("{}, {}: {}{}{}\n", work.what, residency_text(work.where), name(d.tier),
-                  e.forced ? " (forced)" : "", forced_text(e.forced_device));
+      fmt::format("{}{}, {}: {}{}{}\n", work.what, e.float64_sums ? " with float64 sums" : "",
+                  residency_text(work.where), name(d.tier),
+                  e.for_precision ? " (for its precision)"
+                  : e.forced      ? " (forced)"
+                                  : "",
+                  forced_text(e.forced_device));
   text += fmt::format("{:.4g} flops, {:.4g} bytes, {:.4g} flops a byte\n\n", work.operation.flops,
                       work.operation.bytes, work.operation.flops / work.operation.bytes);
   if (d.veto_name != Veto::kNone)  // A veto has neither factors nor a device time.
@@ -195,8 +205,7 @@ std::string text_of(const ExplainedWork& work) {
     text += fmt::format("  {:<24} {}\n", fmt::format("{} = {}", flip.what, flip.size),
                         flip_text(flip, predicted_tier(d)));
   if (!e.device_name.empty()) text += fmt::format("\ndevice: {}\n", e.device_name);
-  if (!e.kernel.empty())
-    text += fmt::format("kernel: {}{}\n", e.kernel, means_text(e.means, d.pass_over));
+  if (!e.kernel.empty()) text += fmt::format("kernel: {}{}\n", e.kernel, means_text(e));
   if (!e.quick_kernel.empty()) text += fmt::format("while it is compiled: {}\n", e.quick_kernel);
   return text + split_text(e.split);
 }

@@ -12,7 +12,7 @@ namespace rooftile {
 /// Whether the permission to add in half precision is used. With a quantised B it is not: kernels
 /// add a * (q - zero point) and scale afterwards, which overflows where weights and results are
 /// small.
-inline bool may_sum_in_f16(const Types& t) { return t.f16_sums && !quantized(t); }
+inline bool may_sum_in_f16(const Types& t) { return t.sums == Sums::kF16 && !quantized(t); }
 
 /// Host memory of a quantised matrix of rows x k: values rows * ld * bits / 8 bytes, scales and
 /// float zero points rows * blocks elements of the type of A, packed zero points rows *

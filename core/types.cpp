@@ -87,7 +87,9 @@ void validate(const Types& t) {
   const bool weights = is_float64(t) && quantized(t);  // Refused below.
   if (!weights && is_float64(t) != (t.c == DataType::kF64))
     refuse("f64 operands have an f64 C, and no others have one");
-  if (t.f16_sums && t.a != DataType::kF16) refuse("sums in f16 need A in f16");
+  if (t.sums == Sums::kF16 && t.a != DataType::kF16) refuse("sums in f16 need A in f16");
+  if (widens_sums(t) && (is_float64(t) || t.c == DataType::kI32))
+    refuse("sums of f64 operands are f64, and those of an i32 C i32");
   if (!quantized(t)) return;
   if (has_block_format(t)) {
     if (is_8_bit(t.a) || is_float64(t))
@@ -117,7 +119,8 @@ std::string to_string(const Types& t) {
     if (t.b.zero_point == ZeroPoint::kFloat) text += "zf";
   }
   if (t.c != usual_c(t.a)) text += fmt::format("_{}", name(t.c));
-  if (t.f16_sums) text += fmt::format("_{}", kSum);
+  if (t.sums == Sums::kF16) text += fmt::format("_{}", kSum);
+  if (widens_sums(t)) text += "_sum_f64";
   return text;
 }
 
@@ -130,7 +133,7 @@ Types parse_types(std::string_view text) {
   while (!rest.empty()) {
     if (!take(rest, "_")) fail_to_parse(text);
     if (take(rest, kSum))
-      t.f16_sums = true;
+      t.sums = Sums::kF16;
     else if (!take_type(rest, t.c))
       fail_to_parse(text);
   }

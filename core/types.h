@@ -56,13 +56,18 @@ struct Quantization {
 /// format: not kSeparate.
 Quantization quantization_of(BlockFormat format);
 
-/// The types of one GEMM. Sums are float32, int32 for 8-bit integers, float64 for float64 operands
-/// (whose C is float64 too), or float16 where the caller allows it.
+/// The type of the sums of a GEMM. kUsual: float32, int32 for 8-bit integers, float64 for float64
+/// operands. kF16: float16, where the caller allows it. kF64: float64, where the caller asks for
+/// more than the usual (docs/precision.md); no kernel has them beside operands of another type, so
+/// that the host or a pass over widened operands computes such a call.
+enum class Sums : std::uint8_t { kUsual, kF16, kF64 };
+
+/// The types of one GEMM. The C of float64 operands is float64 too.
 struct Types {
   DataType a = DataType::kF32;  // of A, and of B unless that is quantised
   Quantization b = {};
   DataType c = DataType::kF32;
-  bool f16_sums = false;
+  Sums sums = Sums::kUsual;
 
   bool operator==(const Types&) const = default;
 };
@@ -74,21 +79,25 @@ inline bool has_separate_scales(const Types& t) {
 }
 /// Whether a quantised B has its scales in its blocks.
 inline bool has_block_format(const Types& t) { return t.b.format != BlockFormat::kSeparate; }
+constexpr bool is_float64(const Types& t) { return t.a == DataType::kF64; }
+/// Whether sums are float64 beside operands of another type.
+constexpr bool widens_sums(const Types& t) { return t.sums == Sums::kF64; }
 /// The type of the sums.
 inline DataType sum_type(const Types& t) {
-  return is_8_bit(t.a)           ? DataType::kI32
-         : t.a == DataType::kF64 ? DataType::kF64
-         : t.f16_sums            ? DataType::kF16
-                                 : DataType::kF32;
+  return is_float64(t) || widens_sums(t) ? DataType::kF64
+         : is_8_bit(t.a)                 ? DataType::kI32
+         : t.sums == Sums::kF16          ? DataType::kF16
+                                         : DataType::kF32;
 }
-constexpr bool is_float64(const Types& t) { return t.a == DataType::kF64; }
 /// The type of an epilogue's scales, bias and residual.
 constexpr DataType epilogue_type(const Types& t) {
   return is_float64(t) ? DataType::kF64 : DataType::kF32;
 }
 /// Whether sums in C's type are as precise as anything that a caller can ask for: float64, or
 /// exact.
-constexpr bool has_precise_sums(const Types& t) { return is_float64(t) || t.c == DataType::kI32; }
+constexpr bool has_precise_sums(const Types& t) {
+  return is_float64(t) || widens_sums(t) || t.c == DataType::kI32;
+}
 /// The type of C where the text of types does not name one.
 constexpr DataType usual_c(DataType a) {
   return a == DataType::kF64 ? DataType::kF64 : DataType::kF32;
@@ -120,9 +129,10 @@ void validate(const Types& t);
 /// The text of types: A's type, B's where it differs, C's where it is not f32 (f64 beside f64), and
 /// "sum" with the type of the sums where the caller chose one: "f32", "f64", "f16_f16", "i8_i32",
 /// "f16_f16_sum_f16", "f32xq4b32" (4 bits, blocks of 32), "f16xq8b64z_f16" (z: packed zero points,
-/// zf: float ones), "f32xq4_k". Also in the database.
+/// zf: float ones), "f32xq4_k". Also in the database, but for types with float64 sums ("_sum_f64"),
+/// which no kernel has.
 std::string to_string(const Types& t);
-/// Throws kInvalidArgument, whose message explains how types are written.
+/// Throws kInvalidArgument, whose message explains how types are written; also for "_sum_f64".
 Types parse_types(std::string_view text);
 
 }  // namespace rooftile

@@ -11,7 +11,7 @@ std::string bound_text(const Signature& s) {
   if (is_8_bit(t.a))
     return rounds ? "exact sums; float32 scales; one rounding of C" : "exact sums; float32 scales";
   return fmt::format("error at most (k + a few) 2^{} of the sum of magnitudes{}",
-                     t.f16_sums ? -11 : -24, rounds ? ", and one rounding of C" : "");
+                     t.sums == Sums::kF16 ? -11 : -24, rounds ? ", and one rounding of C" : "");
 }
 
 }  // namespace rooftile

@@ -76,6 +76,8 @@ constexpr std::array kSignatureRules = {
                   [](const TypedKernel& c) {
                     return !c.s.grouped || c.v.packed_a == Packed::kNo || !packs_words(c.v);
                   }},
+    SignatureRule{"sums in f64 need operands in f64",
+                  [](const TypedKernel& c) { return !widens_sums(c.s.types); }},
     SignatureRule{
         "the device has no float64 arithmetic",
         [](const TypedKernel& c) { return !is_float64(c.s.types) || c.limits.float64_arithmetic; }},
@@ -194,9 +196,10 @@ constexpr std::array kSignatureRules = {
                    return unit.operand == DataType::kF16 && unit.sum == DataType::kF16;
                  });
         }},
-    SignatureRule{
-        "the device has no 16-bit arithmetic for sums in f16",
-        [](const TypedKernel& c) { return !c.s.types.f16_sums || c.limits.float16_arithmetic; }},
+    SignatureRule{"the device has no 16-bit arithmetic for sums in f16",
+                  [](const TypedKernel& c) {
+                    return c.s.types.sums != Sums::kF16 || c.limits.float16_arithmetic;
+                  }},
     SignatureRule{"stage subgroup spreads 32-bit values: sums cannot be f16 or f64",
                   [](const TypedKernel& c) {
                     return c.v.stage != Stage::kSubgroup || bytes_of(sum_type(c.s.types)) == 4;

@@ -19,7 +19,7 @@ enum class SumsIn : std::uint8_t { kC, kWorkspace };
 inline Signature sums_signature(const Signature& s) {
   Signature plain = s;
   plain.epilogue = {};
-  plain.types.f16_sums = false;
+  plain.types.sums = Sums::kUsual;
   plain.types.c = sum_type(plain.types);
   return plain;
 }

@@ -30,7 +30,7 @@ class ClblastBaseline : public Baseline {
     sets_.clear();
     expect_plain_product("CLBlast", p);
     const bool f32 = p.types == Types{};
-    const bool f16 = p.types == Types{.a = DataType::kF16, .c = DataType::kF16, .f16_sums = true};
+    const bool f16 = p.types == Types{.a = DataType::kF16, .c = DataType::kF16, .sums = Sums::kF16};
     if (!f32 && !f16)
       fail(ErrorCode::kUnsupported,
            "CLBlast has no {}: only f32, and f16_f16_sum_f16 (it adds half precision in half "

@@ -117,8 +117,10 @@ class CublasBaseline : public Baseline {
   static cuda::ComputeType compute_type(const Types& t) {
     if (is_float64(t)) return cuda::kSumF64;
     const bool is_float = !is_8_bit(t.a) && t.c != DataType::kI32;
-    if (t.f16_sums && t.a == DataType::kF16 && t.c == DataType::kF16) return cuda::kSumF16;
-    if (is_float && !t.f16_sums && (t.c == DataType::kF32 || t.c == t.a)) return cuda::kSumF32;
+    if (t.sums == Sums::kF16 && t.a == DataType::kF16 && t.c == DataType::kF16)
+      return cuda::kSumF16;
+    if (is_float && t.sums == Sums::kUsual && (t.c == DataType::kF32 || t.c == t.a))
+      return cuda::kSumF32;
     if (t.a == DataType::kI8 && t.c == DataType::kI32) return cuda::kSumI32;
     fail(ErrorCode::kUnsupported,
          "cuBLAS has no {}: only f32, f64, f16, bf16, f16_f16, bf16_bf16, f16_f16_sum_f16 and "

@@ -20,7 +20,7 @@ SoakCall::SoakCall(const SoakCase& test, SoakOperands& operands, Pointers pointe
   args = {.struct_size = sizeof args,
           .type = static_cast<rooftile_type>(p.types.a),
           .type_c = static_cast<rooftile_type>(p.types.c),
-          .f16_sums = p.types.f16_sums ? 1 : 0,
+          .f16_sums = p.types.sums == Sums::kF16 ? 1 : 0,
           .layout = column ? ROOFTILE_COLUMN_MAJOR : ROOFTILE_ROW_MAJOR,
           .trans_a = c_transpose(p.trans_a),
           .trans_b = c_transpose(p.trans_b),

@@ -19,6 +19,9 @@ CertificationCase SoakOperands::certification_case(const SoakCase& test) {
 
 SoakOperands::SoakOperands(const SoakCase& test)
     : case_(certification_case(test)), before_(certification_operands(case_)) {
+  if (test.accuracy == Accuracy::kExact64 && !is_resident(test.way) &&
+      !has_precise_sums(test.problem.types))
+    case_.problem.types.sums = Sums::kF64;
   if (test.special == Special::kNan) plant_nan(test);
   if (test.alias == Alias::kAB) before_.b = before_.a;
   if (test.alias == Alias::kResidual) {

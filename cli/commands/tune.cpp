@@ -42,7 +42,7 @@ struct TuneArguments {
 /// Throws kInvalidArgument for problems that no call can have.
 void check_wanted(const Problem& p) {
   validate(p);
-  if (p.types.f16_sums && !may_sum_in_f16(p.types))
+  if (p.types.sums == Sums::kF16 && !may_sum_in_f16(p.types))
     fail(ErrorCode::kInvalidArgument,
          "{} has a quantised B, whose sums are always float32: remove _sum_f16",
          to_string(p.types));

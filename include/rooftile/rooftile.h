@@ -126,7 +126,8 @@ typedef enum rooftile_precision {
   /// device the operands are scanned and 16 elements of the result are checked; the host computes
   /// in float64. f16_sums is ignored.
   ROOFTILE_PRECISION_HIGH = 3,
-  /// Sums in float64, rounded once (tier HOST64). UNSUPPORTED where the device is forced.
+  /// Sums in float64, rounded once: on the host (tier HOST64) or the device. UNSUPPORTED where a
+  /// device is forced that has no float64.
   ROOFTILE_PRECISION_EXACT64 = 4
 } rooftile_precision;
 
@@ -134,9 +135,9 @@ typedef enum rooftile_precision {
 typedef struct rooftile_guard {
   size_t struct_size;  ///< Set by the caller to sizeof(rooftile_guard).
   rooftile_precision precision;
-  /// If not 0, a call stays off the device when its operands hold infinity or NaN, when its sums
-  /// may overflow, or when A and B hold only whole numbers and a float32 sum of them may exceed
-  /// 2^24, up to which it is exact.
+  /// If not 0, a call that would go to a device is the host's when its operands hold infinity or
+  /// NaN, and is summed in float64 when its sums may overflow, or when A and B hold only whole
+  /// numbers and a float32 sum of them may exceed 2^24, up to which it is exact.
   int scan_range;
   /// If not 0, 16 random elements of a device's result are recomputed in float64. If one is off by
   /// more than 1e-4 of its sum of magnitudes (HIGH: 1e-6), the result is discarded and the host
@@ -408,6 +409,9 @@ typedef struct rooftile_decision {
   /// rooftile_last_decision gives the shares of that call.
   char split[200];
   char split_reason[248];  ///< Why the call is split or not; "" where that was not asked for.
+  /// Predicted time of the host with float64 sums, with which the score compares the device where
+  /// the precision asks for them; else 0. Not in version 0.1.0.
+  double host64_ns;
 } rooftile_decision;
 
 /// Opens a context, which the caller frees with rooftile_close. *context is NULL on failure;

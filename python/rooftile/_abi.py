@@ -131,7 +131,7 @@ class Decision(Structure):
     _fields_ = [*_fields("size struct_size; int tier reason; double device_ns host_ns host1_ns upload_ns kernel_ns download_ns"
                          " submit_ns score"), ("factors", Factor * 7),
                 *_fields("kernel kernel; line device veto; word veto_name; double measured_kernel_ns pass_ns"
-                         " split_ns; shares split; why split_reason")]
+                         " split_ns; shares split; why split_reason; double host64_ns")]
 
 
 class PackArgs(Structure):

@@ -63,6 +63,7 @@ rooftile_decision c_decision(const Explanation& explanation, Tier tier, Reason r
   result.split_ns = std::isfinite(explanation.split.ns) ? explanation.split.ns : 0;
   copy_text(result.split, explanation.split.shares);
   copy_text(result.split_reason, explanation.split.reason);
+  result.host64_ns = std::isfinite(d.host64_ns) ? d.host64_ns : 0;
   return result;
 }
 
@@ -143,10 +144,8 @@ rooftile_status rooftile_last_decision(rooftile_context* context, rooftile_decis
     if (!answer)
       fail(ErrorCode::kUnsupported,
            "this thread's last call failed, was on another context, or there was none");
-    Explanation explanation = context->context.explain({.problem = answer->problem}, answer->where);
-    if (answer->kernel != nullptr) explanation.kernel = short_name(*answer->kernel);
-    explanation.split.shares = answer->shares;
-    give_struct("decision", decision, c_decision(explanation, answer->tier, answer->reason));
+    give_struct("decision", decision,
+                c_decision(context->context.explain_answer(*answer), answer->tier, answer->reason));
   });
 }
 

@@ -354,13 +354,13 @@ GemmCall checked_grouped_call(const rooftile_gemm_args* given, const Grouping& g
   Types& types = call.problem.types;
   types.a = data_type("type", args->type);
   types.c = data_type("type_c", args->type_c);
-  types.f16_sums = args->f16_sums != 0;
+  if (args->f16_sums != 0) types.sums = Sums::kF16;
   check_knows_float64(given);
   const Layout layout = layout_of(args->layout);
   std::optional<Given<rooftile_quantization>> quantization;
   if (args->quantization != nullptr)
     add_quantization(call, *quantization.emplace("quantization", args->quantization));
-  types.f16_sums = may_sum_in_f16(types);
+  if (!may_sum_in_f16(types)) types.sums = Sums::kUsual;
   validate(types);
   set_scalars(call.problem, *args);
   if (args->epilogue != nullptr) add_epilogue(call, args->epilogue);

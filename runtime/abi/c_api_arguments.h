@@ -39,6 +39,9 @@ static_assert(offsetof(rooftile_gemm_args, alpha_f64) == kLeastBytes<rooftile_ge
 template <>
 inline constexpr std::size_t kLeastBytes<rooftile_epilogue> = 88;
 static_assert(offsetof(rooftile_epilogue, low_f64) == kLeastBytes<rooftile_epilogue>);
+template <>
+inline constexpr std::size_t kLeastBytes<rooftile_decision> = 1592;
+static_assert(offsetof(rooftile_decision, host64_ns) == kLeastBytes<rooftile_decision>);
 
 /// Throws kInvalidArgument where operands of type F64 come in a structure of version 0.1.0, which
 /// lacks their alpha.

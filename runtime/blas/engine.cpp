@@ -266,7 +266,7 @@ Answer& answer_slot(const Gemm<Real>& g) {
 bool keeps_on_host() {
   if (!sums_in_float64()) return false;
   if (wanted_tier() == WantedTier::kDevice)
-    warn("ROOFTILE_TIER is device", "the requested precision needs float64 sums");
+    warn("ROOFTILE_TIER is device", "routines other than sgemm have float64 sums on the host only");
   return true;
 }
 

@@ -158,6 +158,7 @@ struct Answer {
   Reason reason = Reason::kPredicted;
   const Variant* kernel = nullptr;  ///< That the device ran; the context owns it. Null for slices.
   Residencies where = {};           ///< With kPacked where the call had a packed operand.
+  Guard guard = {};                 ///< As the call had it, with its context's precision.
   std::string shares = {};          ///< Who computed how much of a call that was split; else "".
 };
 

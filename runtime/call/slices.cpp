@@ -108,7 +108,7 @@ GemmCall part_of(const GemmCall& call, const Part& part) {
 bool depth_may_be_cut(const GemmCall& call) {
   const Types& types = call.problem.types;
   // A residual that is C would be overwritten by the first slice, but the last slice needs it.
-  return !quantized(types) && bytes_of(types.c) >= 4 &&
+  return !quantized(types) && bytes_of(types.c) >= 4 && !widens_sums(types) &&
          (call.epilogue.residual == nullptr || call.epilogue.residual != call.c);
 }
 

@@ -20,11 +20,18 @@ namespace {
 
 std::string_view letter_of(Operand operand) { return operand == Operand::kA ? "a" : "b"; }
 
+/// The sums of a call: float64 where its precision asks for more than its types have, float16 only
+/// where both permit it.
+Sums sums_of(const Types& types, const Guard& guard) {
+  if (has_precise_sums(types)) return types.sums;
+  if (needs_float64(guard)) return Sums::kF64;
+  const bool permits_f16 = may_sum_in_f16(types) && precision_of(guard) != Precision::kHigh;
+  return permits_f16 ? types.sums : Sums::kUsual;
+}
+
 /// What a call with a packed operand needs the operand itself for; "" when it does not.
 std::string_view needs_operand(const Request& r) {
-  if (r.tier == TierChoice::kDevice && needs_float64(r.guard)) return {};  // It is refused anyhow.
-  if (!r.is_forced() && needs_float64(r.guard))
-    return "the requested precision needs the host, which reads";
+  if (widens_sums(r.problem().types)) return "the requested precision reads";
   if (r.is_forced() && r.tier != TierChoice::kDevice) return "the requested host tier reads";
   if (is_guarded(r.guard)) return "the scan, or the check of the result, reads";
   return {};
@@ -43,11 +50,11 @@ struct Context::Impl {
   /// Runs a validated request, and keeps its answer for last_answer().
   void run(const Request& r);
   void run_without_packed(const Request& r);
-  /// Whether the call permits sums in half precision, and its precision or its types do not.
-  bool forbids_half_sums(const GemmCall& call) const {
-    const Types& types = call.problem.types;
-    if (!types.f16_sums) return false;
-    return !may_sum_in_f16(types) || precision_of(planner.request(call).guard) == Precision::kHigh;
+  /// The call with the sums that it gets.
+  GemmCall with_sums(const GemmCall& call) const {
+    GemmCall asked = call;
+    asked.problem.types.sums = sums_of(call.problem.types, planner.request(call).guard);
+    return asked;
   }
   /// Device side that transfers and packs operands for calls on host memory.
   std::shared_ptr<Resident> packing_resident();
@@ -96,12 +103,14 @@ void Context::gemm(const GemmCall& call) {
   if (packed && call.packed->context != impl_->state.id)
     fail(ErrorCode::kInvalidArgument, "the packed operand belongs to another context");
   const bool unread = packed && (is_empty(call.problem) || !reads_operands(call.problem));
-  const bool precise = impl_->forbids_half_sums(call);
-  std::optional<GemmCall> changed;
-  if (unread || precise) changed = call;
-  if (unread) changed->packed = nullptr;
-  if (precise) changed->problem.types.f16_sums = false;
-  const GemmCall& asked = changed ? *changed : call;
+  const Types& types = call.problem.types;
+  const Request given = impl_->planner.request(call);
+  if (!unread && sums_of(types, given.guard) == types.sums) {
+    validate_call(call);
+    return impl_->run(given);
+  }
+  GemmCall asked = impl_->with_sums(call);
+  if (unread) asked.packed = nullptr;
   validate_call(asked);
   impl_->run(impl_->planner.request(asked));
 }
@@ -109,12 +118,7 @@ void Context::gemm(const GemmCall& call) {
 void Context::grouped(const GroupedCall& call) {
   PlanCache::of_this_thread().last.context = 0;
   validate_call(call);
-  std::optional<GroupedCall> precise;
-  if (impl_->forbids_half_sums(call.call)) {
-    precise = call;
-    precise->call.problem.types.f16_sums = false;
-  }
-  const GroupedCall& asked = precise ? *precise : call;
+  const GroupedCall asked = {impl_->with_sums(call.call), call.groups};
   GemmCall of_rows = asked.call;
   of_rows.problem.m = rows_of(asked.groups);
   impl_->run(impl_->planner.request(of_rows, &asked));
@@ -129,8 +133,8 @@ void Context::Impl::run(const Request& r) {
     fail(ErrorCode::kUnsupported,
          "{} is null and only its packed copy is given: {} the original operand",
          letter_of(call.packed->shape.operand), need);
-  const bool for_host = r.is_forced() ? r.tier != TierChoice::kDevice : needs_float64(r.guard);
-  if (packed && for_host) return run_without_packed(r);
+  const bool on_host = r.is_forced() && r.tier != TierChoice::kDevice;
+  if (packed && (on_host || widens_sums(r.problem().types))) return run_without_packed(r);
 
   PlanCache& cache = PlanCache::of_this_thread();
   PlanCache::Entry* entry = nullptr;
@@ -155,9 +159,12 @@ void Context::Impl::run(const Request& r) {
     state.log->say_answer(counted_problem(r), outcome,
                           packed_operand(outcome.where) ? about_packed(call) : "");
   if (r.grouped != nullptr)
-    cache.last.set(state.id, equal_batch(*r.grouped), nullptr, outcome);
-  else
-    cache.last.set(state.id, r.problem(), entry != nullptr ? &entry->problem : nullptr, outcome);
+    return cache.last.set(state.id, equal_batch(*r.grouped), nullptr, r.guard, outcome);
+  const Problem* const kept = entry != nullptr ? &entry->problem : nullptr;
+  if (!outcome.float64_sums) return cache.last.set(state.id, r.problem(), kept, r.guard, outcome);
+  Problem answered = r.problem();
+  answered.types.sums = Sums::kF64;
+  cache.last.set(state.id, answered, nullptr, r.guard, outcome);
 }
 
 void Context::Impl::run_without_packed(const Request& r) {
@@ -208,13 +215,28 @@ std::shared_ptr<const PackedOperand> Context::pack(const PackRequest& request) {
 }
 
 Explanation Context::explain(const GemmCall& call, const Residencies& where) const {
-  GemmCall asked = call;
-  if (impl_->forbids_half_sums(call)) asked.problem.types.f16_sums = false;
-  return impl_->planner.explain(impl_->planner.request(asked), where);
+  GemmCall asked = impl_->with_sums(call);
+  Residencies given = where;
+  if (widens_sums(asked.problem.types)) {
+    // The original of a packed operand is read.
+    asked.packed = nullptr;
+    for (Residency* const x : {&given.a, &given.b})
+      if (*x == Residency::kPacked) *x = Residency::kHost;
+  }
+  return impl_->planner.explain(impl_->planner.request(asked), given);
+}
+
+Explanation Context::explain_answer(const Answer& answer) const {
+  Explanation explanation =
+      this->explain({.problem = answer.problem, .guard = answer.guard}, answer.where);
+  if (answer.kernel != nullptr) explanation.kernel = short_name(*answer.kernel);
+  explanation.split.shares = answer.shares;
+  return explanation;
 }
 
 Decision Context::decide(const Problem& p, const Residencies& where) const {
-  return impl_->planner.decide(p, where);
+  const GemmCall asked = impl_->with_sums({.problem = p});
+  return impl_->planner.decide(asked.problem, where, impl_->planner.request(asked).guard);
 }
 
 Decision Context::decide(const OperationCall& operation) const {
@@ -222,8 +244,8 @@ Decision Context::decide(const OperationCall& operation) const {
 }
 
 Tier Context::predicted_tier(const Problem& p) {
-  const GemmCall call = {.problem = p};
-  return impl_->planner.plan({.call = &call}).tier;
+  const GemmCall asked = impl_->with_sums({.problem = p});
+  return impl_->planner.plan(impl_->planner.request(asked)).tier;
 }
 
 const DispatchModel& Context::model() const { return impl_->state.data.model; }

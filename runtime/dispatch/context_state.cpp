@@ -7,6 +7,7 @@
 
 #include "core/error.h"
 #include "db/store.h"
+#include "runtime/call/pass_over_c.h"
 #include "runtime/dispatch/environment.h"
 #include "runtime/support/background.h"
 #include "runtime/support/float_environment.h"
@@ -133,8 +134,12 @@ std::span<const std::unique_ptr<OtherDevice>> ContextState::other_devices() try 
   return {};
 }
 
-std::atomic<std::int64_t>* ContextState::untuned_counter(const Problem& p,
+std::atomic<std::int64_t>* ContextState::untuned_counter(const Problem& of_call,
                                                          double most_gain_ns) const {
+  const Problem p = tunable_problem(of_call);
+  if (widens_sums(of_call.types) && is_grouped(of_call)) return nullptr;  // Those are the host's.
+  if (is_float64(p.types) && data.profile && !data.profile->limits.float64_arithmetic)
+    return nullptr;
   if (untuned == nullptr || !counts || !reads_operands(p)) return nullptr;
   const bool worthwhile =
       is_calibrated(data.model.device()) ? most_gain_ns > 0 : flops(p) >= kLeastLoggedFlops;

@@ -56,10 +56,10 @@ struct ContextState {
 
   bool is_deterministic() const { return settings.deterministic == Deterministic::kYes; }
   void make_plans_void() { generation.store(next_generation()); }
-  /// Counter of this problem's calls, or null when they are not counted. most_gain_ns is the
-  /// largest gain over the host of a calibrated device whose kernel attains its roofline; infinity
-  /// means that any tuning is welcome.
-  std::atomic<std::int64_t>* untuned_counter(const Problem& p, double most_gain_ns) const;
+  /// Counter of calls of the same tunable_problem(), or null when they are not counted.
+  /// most_gain_ns is the largest gain over the host of a calibrated device whose kernel attains its
+  /// roofline; infinity means that any tuning is welcome.
+  std::atomic<std::int64_t>* untuned_counter(const Problem& of_call, double most_gain_ns) const;
   /// For calls that are forced to the device where nothing is tuned: from now on calls use the
   /// wanted device with kernels that are certified on demand. Returns why not, or "".
   std::string use_untuned_device();

@@ -24,6 +24,7 @@ void DecisionLog::say(const Problem& p, const Decision& d, const std::string& ke
   if (d.veto_name == Veto::kNone)
     line += fmt::format("score {:.3g}, device {}, ", d.score, prediction(d.device_ns));
   line += fmt::format("host {}, host1 {}", prediction(d.host_ns), prediction(d.host1_ns));
+  if (std::isfinite(d.host64_ns)) line += fmt::format(", host64 {}", time_text(d.host64_ns));
   if (d.veto_name != Veto::kNone) line += fmt::format("; veto {}: {}", name(d.veto_name), d.veto);
   if (!kernel.empty()) line += "; kernel " + kernel;
   if (d.pass_ns > 0)

@@ -41,7 +41,9 @@ Outcome Executor::run(const Request& r, Plan& plan, RepeatedCalls* repeated) {
     return outcome;
   }
   // Devices must not get operands that the guard refuses.
-  const bool refused = scans(r.guard) && range_refusal(*r.call);
+  const std::optional<RangeRefusal> refused =
+      scans(r.guard) ? range_refusal(*r.call) : std::nullopt;
+  if (refused && refused->needs_float64) return in_float64(r, *refused);
   if (!refused)
     if (std::optional<Outcome> outcome = run_split(r, plan)) return *std::move(outcome);
   Reason reason = plan.unsplit_reason;
@@ -66,6 +68,20 @@ Outcome Executor::on_host(const Request& r, const Plan& plan, Tier tier, Reason 
   return {.tier = tier, .reason = reason, .where = residencies_of(*r.call)};
 }
 
+Outcome Executor::in_float64(const Request& r, const RangeRefusal& refusal) {
+  GemmCall wide = without_packed(*r.call);
+  wide.problem.types.sums = Sums::kF64;
+  try {
+    Outcome outcome = run_planned(planner_.request(wide));
+    outcome.float64_sums = true;
+    return outcome;
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::kUnsupported) throw;
+    fail(ErrorCode::kUnsupported, "{}, and float64 sums cannot be computed: {}", refusal.reason,
+         error.what());
+  }
+}
+
 Outcome Executor::on_device(const Request& r, Plan& plan) {
   const GemmCall& call = *r.call;
   const bool is_whole = call.packed == nullptr && r.grouped == nullptr;
@@ -81,13 +97,14 @@ Outcome Executor::on_device(const Request& r, Plan& plan) {
   }
   if (scans(r.guard))
     if (const auto refusal = range_refusal(call)) {
+      if (refusal->needs_float64) return in_float64(r, *refusal);
       if (plan.only_device)
         fail(ErrorCode::kUnsupported,
-             "{}, and the precision that was asked for keeps such calls from the forced device; "
+             "{}, and the range scan of its guard or precision keeps such calls from the forced "
+             "device; "
              "leave the tier to the runtime, or force a host tier",
              refusal->reason);
-      return on_host(r, plan, refusal->needs_float64 ? Tier::kHost64 : plan.host,
-                     Reason::kPrecision);
+      return on_host(r, plan, plan.host, Reason::kPrecision);
     }
   const bool is_measured = plan.times.open() && plan.times.next() == Tier::kDevice;
   const bool is_probe = is_measured && plan.tier != Tier::kDevice;

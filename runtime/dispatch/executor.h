@@ -37,6 +37,8 @@ class Executor {
 
  private:
   Outcome on_host(const Request& r, const Plan& plan, Tier tier, Reason reason) const;
+  /// With float64 sums instead of the call's, which the scan has refused.
+  Outcome in_float64(const Request& r, const RangeRefusal& refusal);
   /// On the device or, where that cannot, on the host.
   Outcome on_device(const Request& r, Plan& plan);
   Outcome run_groups(const Request& r, const Plan& plan);

@@ -21,7 +21,9 @@ struct Explanation {
   /// Decision of the model, with the tier that sgemm uses (forced tiers included).
   Decision decision;
   bool forced = false;
-  bool for_precision = false;  ///< The guard requires the tier HOST64.
+  bool for_precision = false;  ///< The precision requires the tier HOST64.
+  bool float64_sums = false;   ///< The precision requires float64 sums, on whatever tier.
+  std::string product = {};    ///< Types of the product before a pass of the host, else "".
   std::string device_name;     ///< Name of the tuned device, "" when there is none.
   std::string kernel;          ///< Text of the variant that would run, "" when there is none.
   /// How that kernel computes the problem: name(Means), "" when there is no kernel.

@@ -57,6 +57,7 @@ struct Outcome {
   const Variant* kernel = nullptr;  ///< The kernel that the device ran; null where it ran none.
   std::string shares = {};          ///< Who computed how much, of a call that was split.
   Residencies where = {};           ///< Of the operands: one may have been packed.
+  bool float64_sums = false;        ///< Instead of the request's, which the scan has refused.
 };
 
 }  // namespace rooftile

@@ -27,10 +27,12 @@ struct LastAnswer {
   Reason reason = Reason::kPredicted;
   const Variant* kernel = nullptr;    ///< Kernel that the device ran; not set for a repeated call.
   Residencies where = {};             ///< Not set for a repeated call.
+  Guard guard = {};                   ///< Not set for a repeated call.
   std::array<char, 200> shares = {};  ///< Text, cut off if need be. This type needs no destructor.
 
   /// cached: the call's problem where it does not move; null: p is copied.
-  void set(std::uint64_t by, const Problem& p, const Problem* cached, const Outcome& outcome) {
+  void set(std::uint64_t by, const Problem& p, const Problem* cached, const Guard& asked,
+           const Outcome& outcome) {
     context = by;
     if (cached == nullptr) copy = p;
     problem = cached == nullptr ? &copy : cached;
@@ -38,6 +40,7 @@ struct LastAnswer {
     reason = outcome.reason;
     kernel = outcome.kernel;
     where = outcome.where;
+    guard = asked;
     shares[outcome.shares.copy(shares.data(), shares.size() - 1)] = '\0';
   }
   /// Stores a pointer to p, which must not move.
@@ -54,6 +57,7 @@ struct LastAnswer {
             .reason = reason,
             .kernel = problem != nullptr ? kernel : nullptr,
             .where = problem != nullptr ? where : Residencies{},
+            .guard = problem != nullptr ? guard : Guard{},
             .shares = problem != nullptr ? shares.data() : ""};
   }
 };
@@ -74,11 +78,11 @@ class PlanCache {
 
   static PlanCache& of_this_thread();
 
-  /// Whether plans of such requests are kept. Guards' plans depend on the results of checks, and
-  /// grouped calls hardly ever repeat their groups; forced tiers need no prediction, but whether a
-  /// packed operand can be used is asked once.
+  /// Whether plans of such requests are kept. Guards' plans depend on the results of checks, but
+  /// those of float64 sums do not; grouped calls hardly ever repeat their groups; forced tiers need
+  /// no prediction, but whether a packed operand can be used is asked once.
   static bool keeps(const Request& r) {
-    return !is_guarded(r.guard) && r.grouped == nullptr &&
+    return (!is_guarded(r.guard) || widens_sums(r.problem().types)) && r.grouped == nullptr &&
            (!r.is_forced() || r.call->packed != nullptr);
   }
   /// Returns nullptr when the plan is not in the cache.

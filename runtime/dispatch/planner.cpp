@@ -32,17 +32,7 @@ double gain_ns(const Request& r, const Choice& choice) {
 /// What is special about the request, for the log.
 std::string about(const Request& r) {
   if (r.call->packed != nullptr) return about_packed(*r.call);
-  return is_guarded(r.guard) ? "guarded" : "";
-}
-
-[[noreturn]] void refuse_float64(const Guard& guard) {
-  fail(
-      ErrorCode::kUnsupported,
-      "the device tier is forced (by the call, the context or ROOFTILE_TIER), but {} needs float64 "
-      "sums, which the device tier does not compute; set the tier to auto, or force a host tier",
-      precision_of(guard) == Precision::kExact64
-          ? std::string("the precision exact64 (of the call, the context or ROOFTILE_PRECISION)")
-          : fmt::format("the guard's kappa of {}", guard.kappa));
+  return is_guarded(r.guard) && !widens_sums(r.problem().types) ? "guarded" : "";
 }
 
 }  // namespace
@@ -70,10 +60,10 @@ std::string about_packed(const GemmCall& call) {
   return fmt::format("packed {}", call.packed->shape.operand == Operand::kA ? "a" : "b");
 }
 
-Tier precise_host(Tier host, const Guard& guard) {
+Tier precise_host(Tier host, const Types& types, const Guard& guard) {
   // No spot check covers the host's float32 sums, so the host computes in float64 where kHigh is
   // requested.
-  const bool float64 = needs_float64(guard) || precision_of(guard) == Precision::kHigh;
+  const bool float64 = widens_sums(types) || precision_of(guard) == Precision::kHigh;
   return float64 ? Tier::kHost64 : host;
 }
 
@@ -90,9 +80,11 @@ Request Planner::request(const GemmCall& call, const GroupedCall* grouped) const
     r.guard.precision = Precision::kStandard;
     r.guard.kappa = 0;
   }
+  // On a device they have the checks of kHigh, which promises less.
+  if (widens_sums(call.problem.types)) r.guard.scan_range = r.guard.check_spots = true;
   // On the program's own device nothing runs that the program has not asked for.
   if (r.is_forced() || grouped != nullptr || call.packed != nullptr || settings.adopts_device ||
-      state_.is_deterministic() || !state_.data.profile)
+      state_.is_deterministic() || !state_.data.profile || widens_sums(call.problem.types))
     r.devices = Devices::kOne;
   return r;
 }
@@ -104,14 +96,15 @@ Plan Planner::plan(const Request& r) const {
   if (r.tier == TierChoice::kDevice) {
     plan = on_forced_device(r);
     plan.untuned_calls = state_.untuned_counter(counted_problem(r), kInfinity);
-  } else if (r.is_forced() || (needs_float64(r.guard) && r.grouped == nullptr)) {
+  } else if (r.is_forced()) {
     return on_host(r);
   } else {
     const Choice choice = choose_tier(r);
     plan = predicted(r, choice);
     if (choice.veto_name == Veto::kDeviceGone) state_.device->warn_gone();
     plan.untuned_calls = state_.untuned_counter(counted_problem(r), gain_ns(r, choice));
-    if (!packed && r.grouped == nullptr && !is_guarded(r.guard)) request_kernel(r, choice);
+    const bool guarded = is_guarded(r.guard) && !widens_sums(r.problem().types);
+    if (!packed && r.grouped == nullptr && !guarded) request_kernel(r, choice);
   }
   if (state_.log != nullptr && (!r.is_forced() || packed)) log_plan(r, plan);
   return plan;
@@ -129,15 +122,18 @@ Choice Planner::choose_tier(const Request& r) const {
 }
 
 Plan Planner::predicted(const Request& r, const Choice& choice) const {
+  const bool float64 = widens_sums(r.problem().types);
   const bool guarded = is_guarded(r.guard);
-  const Tier host = precise_host(faster_host(choice.host_ns, choice.host1_ns), r.guard);
+  const Tier host =
+      precise_host(faster_host(choice.host_ns, choice.host1_ns), r.problem().types, r.guard);
   Plan plan = {.tier = choice.tier == Tier::kDevice ? choice.tier : host,
                .host = host,
                .wait = wait_of(Reason::kPredicted),
                .device_margin_ns = choice.best_host_ns - choice.device_ns};
   const bool grouped = is_grouped(r.problem());
   if (grouped && guarded) plan.tier = host;  // No guard knows groups.
-  const bool for_precision = grouped ? guarded : precision_of(r.guard) == Precision::kHigh;
+  const bool for_precision =
+      grouped ? guarded : float64 || precision_of(r.guard) == Precision::kHigh;
   if (plan.tier != Tier::kDevice && for_precision) plan.reason = Reason::kPrecision;
   if (r.call->packed != nullptr) return with_packed(r, std::move(plan));
   if (!grouped && !guarded) plan.times = times_of(r.problem(), choice);
@@ -146,8 +142,8 @@ Plan Planner::predicted(const Request& r, const Choice& choice) const {
 }
 
 Plan Planner::on_host(const Request& r) const {
-  const Tier wanted = r.is_forced() ? tier_of(r.tier) : Tier::kHost;
-  const Tier tier = precise_host(wanted, r.guard);
+  const Tier wanted = tier_of(r.tier);
+  const Tier tier = precise_host(wanted, r.problem().types, r.guard);
   return {.tier = tier,
           .reason = tier == wanted ? Reason::kForced : Reason::kPrecision,
           .threads = wanted == Tier::kHost1 ? HostThreads::kOne : HostThreads::kAll};
@@ -159,7 +155,6 @@ Plan Planner::on_forced_device(const Request& r) const {
     fail(ErrorCode::kUnsupported,
          "the device tier was requested, but grouped calls on a device support neither a scan, nor "
          "a check, nor a precision above standard");
-  if (needs_float64(r.guard)) refuse_float64(r.guard);
   const Plan forced = {.tier = Tier::kDevice,
                        .reason = Reason::kForced,
                        .only_device = true,
@@ -230,7 +225,7 @@ void Planner::request_kernel(const Request& r, const Choice& choice) const {
   const Means means = chooser.choose(p).means;
   if (means != Means::kNone && means != Means::kHostPass) return;
   if (device->veto(p).name != Veto::kNone) return;  // the device is gone, or the parent's
-  Call with_kernel = question(p, {}, {});
+  Call with_kernel = question(p, {}, r.guard);
   with_kernel.max_binding_bytes =
       static_cast<double>(device->profile().limits.max_storage_buffer_range_bytes);
   if (choose(with_kernel, state_.data.model).tier == Tier::kDevice) chooser.request_kernel(p);
@@ -243,12 +238,13 @@ void Planner::log_plan(const Request& r, const Plan& plan) const {
         p, about_packed(*r.call) + " is not used: " + cannot_use_packed(*r.call));
   // Where the precision decides, the answer's line says so, and the decision names another tier.
   const Reason reason = plan.tier == Tier::kSplit ? plan.unsplit_reason : plan.reason;
-  if (reason != Reason::kPrecision || r.grouped != nullptr) {
+  if (reason != Reason::kPrecision || r.grouped != nullptr || widens_sums(p.types)) {
     const Tier unsplit = plan.tier == Tier::kSplit ? plan.unsplit : plan.tier;
     const bool quick =
         unsplit == Tier::kDevice && r.grouped == nullptr && r.call->packed == nullptr;
-    state_.log->say(counted_problem(r), decide(p, residencies_of(*r.call), r.guard, r.call),
-                    best_kernel(p, {}, r.call),
+    Decision d = decide(p, residencies_of(*r.call), r.guard, r.call);
+    if (d.tier != Tier::kDevice) d.tier = precise_host(d.tier, p.types, r.guard);
+    state_.log->say(counted_problem(r), d, best_kernel(p, {}, r.call),
                     quick ? quick_kernel(p, plan.device_margin_ns) : std::string(), about(r));
   }
   if (r.devices == Devices::kAll)

@@ -56,7 +56,7 @@ class Planner {
   std::shared_ptr<SplitCourse> course_of(const Problem& p, const Guard& guard) const;
 
  private:
-  /// The plan for a forced host tier, or where the guard needs float64 sums.
+  /// The plan for a forced host tier.
   Plan on_host(const Request& r) const;
   Plan on_forced_device(const Request& r) const;
   Choice choose_tier(const Request& r) const;
@@ -82,6 +82,8 @@ class Planner {
 
   /// A call of these operands, before the device is asked about it. Of a grouped problem: the batch
   /// of as many matrices and the same work as it has in its groups.
+  /// Time in which the host reads or writes so many bytes; 0 where it is not calibrated.
+  double host_ns_of(double bytes) const;
   Call question(const Problem& p, const Residencies& where, const Guard& guard) const;
   /// Fills in what the model cannot know of the device: a veto, slices, the kernel of operands that
   /// are packed or lie there, of a grouped problem its kernel. `call` as for decide().
@@ -124,8 +126,8 @@ class Planner {
   ContextState& state_;
 };
 
-/// The tier that answers where a host tier was chosen or forced: HOST64 where the guard requires
-/// more than unchecked float32 sums.
-Tier precise_host(Tier host, const Guard& guard);
+/// The tier that answers where a host tier was chosen or forced: HOST64 where the sums or the guard
+/// require more than unchecked float32 sums.
+Tier precise_host(Tier host, const Types& types, const Guard& guard);
 
 }  // namespace rooftile

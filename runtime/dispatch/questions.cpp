@@ -4,6 +4,7 @@
 #include "core/groups.h"
 #include "generator/signature.h"
 #include "runtime/call/packed_operand.h"
+#include "runtime/call/pass_over_c.h"
 #include "runtime/dispatch/planner.h"
 #include "runtime/kernel/staging.h"
 #include "runtime/verify/precision_guard.h"
@@ -21,6 +22,11 @@ bool in_host_memory(const Residencies& where) {
 bool all_resident(const Residencies& where) {
   return where.a != Residency::kHost && where.b != Residency::kHost &&
          where.c == Residency::kDevice;
+}
+
+/// Whether the host can widen the operands of float64 sums, where these are asked for.
+bool host_widens(const Problem& p, const Residencies& where) {
+  return !widens_sums(p.types) || (in_host_memory(where) && !is_grouped(p));
 }
 
 /// Time that the calibration measured on exactly this problem, if any.
@@ -46,18 +52,26 @@ Decision Planner::decide(const Problem& p, const Residencies& where, const Guard
   return rooftile::decide(asked, state_.data.model);
 }
 
+double Planner::host_ns_of(double bytes) const {
+  const double gbps = state_.data.calibration.host.gbps;
+  return gbps > 0 ? bytes / gbps : 0;
+}
+
 Call Planner::question(const Problem& p, const Residencies& where, const Guard& guard) const {
   Call question{.problem = is_grouped(p) ? equal_batch(p, filled_groups(p)) : p,
                 .a = where.a,
                 .b = where.b,
                 .c = where.c,
-                .precision = needs_float64(guard) ? Precision::kExact64 : precision_of(guard),
+                .host_in_float64 = precise_host(Tier::kHost, p.types, guard) == Tier::kHost64,
                 .extra_passes_over_c = any(p.epilogue) ? 1.0 : 0.0,
                 .c_is_checked = checks_spots(guard)};
+  if (widens_sums(p.types)) {
+    question.before_pass = tunable_problem(question.problem);
+    question.pass_ns = host_ns_of(host_pass_bytes(p, question.before_pass->types));
+  }
   const double guard_bytes = (scans(guard) ? scanned_bytes(question.problem) : 0) +
                              (checks_spots(guard) ? checked_bytes(question.problem) : 0);
-  if (guard_bytes > 0 && state_.data.calibration.host.gbps > 0) {
-    question.guard_ns = guard_bytes / state_.data.calibration.host.gbps;
+  if (question.guard_ns = host_ns_of(guard_bytes); question.guard_ns > 0) {
     const auto checked = static_cast<double>(state_.checks.load(std::memory_order_relaxed));
     if (checked > 0)
       question.rerun_probability =
@@ -74,6 +88,11 @@ void Planner::ask_device(Call& question, const Problem& p, const GemmCall* call)
     return;
   }
   const Residencies where = {.a = question.a, .b = question.b, .c = question.c};
+  if (!host_widens(p, where)) {
+    question.device_veto = "float64 sums need a product of its own, of operands in host memory";
+    question.device_veto_name = Veto::kFloat64;
+    return;
+  }
   ask_means(question, where, *device);
   if (question.device_veto.empty()) {
     question.max_binding_bytes =
@@ -116,11 +135,12 @@ void Planner::ask_means(Call& question, const Residencies& where, const DeviceTi
   const Problem& p = question.problem;
   const KernelChoice choice = kernels_for(p, where, on);
   if (choice.means == Means::kNone) {
-    question.device_veto =
-        fmt::format("no kernel for {} is tuned on {}{}", to_string(signature_of(p)),
-                    on.profile().name, why_not_certified(p, on));
+    question.device_veto = fmt::format("no kernel for {} is tuned on {}{}",
+                                       to_string(signature_of(tunable_problem(p))),
+                                       on.profile().name, why_not_certified(p, on));
     question.device_veto_name = Veto::kNoKernel;
   }
+  if (choice.means == Means::kNone) return;
   question.pass_ns = choice.pass_ns;
   if (choice.means == Means::kHostPass) question.before_pass = choice.problem;
   question.pass_over = choice.pass_over;
@@ -145,6 +165,7 @@ bool Planner::ask_for_parts(Call& question, const Residencies& where) const {
 KernelChoice Planner::kernels_for(const Problem& p, const Residencies& where,
                                   const DeviceTier& on) {
   const KernelChooser& chooser = *on.chooser();
+  if (!host_widens(p, where)) return {.problem = p};
   if (is_grouped(p)) return chooser.choose_on_device(staged_problem(p));
   if (all_resident(where)) return chooser.choose_on_device(p);
   KernelChoice choice = chooser.choose(p);
@@ -157,7 +178,7 @@ KernelChoice Planner::kernels_for(const Problem& p, const Residencies& where,
 
 std::vector<RankedChoice> Planner::ranked(const Problem& p, const Residencies& where,
                                           const GemmCall* call) const {
-  if (state_.device == nullptr) return {};
+  if (state_.device == nullptr || !host_widens(p, where)) return {};
   const KernelChooser& chooser = *state_.device->chooser();
   if (call != nullptr && call->packed != nullptr) return chooser.ranked(*call);
   if (is_grouped(p)) return chooser.choose_on_device(staged_problem(p)).kernels;
@@ -213,9 +234,13 @@ Explanation Planner::explain(const Request& r, const Residencies& given) const {
   const DeviceTier* const device = state_.device.get();
   const bool packed = r.call->packed != nullptr;
   const Residencies where = packed ? residencies_of(*r.call) : given;
-  const Means means = device != nullptr ? kernels_for(p, where, *device).means : Means::kNone;
+  const KernelChoice choice =
+      device != nullptr ? kernels_for(p, where, *device) : KernelChoice{.problem = p};
+  const Means means = choice.means;
   Explanation e{.decision = decide(p, where, r.guard, r.call),
                 .forced = r.is_forced(),
+                .float64_sums = widens_sums(p.types),
+                .product = means == Means::kHostPass ? to_string(choice.problem.types) : "",
                 .device_name = device != nullptr ? device->profile().name : "",
                 .kernel = means == Means::kNone && !packed ? "" : best_kernel(p, where, r.call),
                 .means = std::string(name(means)),
@@ -223,18 +248,20 @@ Explanation Planner::explain(const Request& r, const Residencies& given) const {
                 .measured_host_ns = measured_ns(state_.data.calibration.host, p),
                 .measured_host1_ns = measured_ns(state_.data.calibration.host1, p)};
   if (device != nullptr)
-    e.measured_kernel_ns = device->chooser()->ranking().measured_ns(kernel_problem(p));
+    e.measured_kernel_ns =
+        device->chooser()->ranking().measured_ns(kernel_problem(tunable_problem(p)));
   std::optional<Plan> plan;
   if (r.tier == TierChoice::kDevice) {
     e.decision.tier = Tier::kDevice;
     e.forced_device = forced_device(p, e.decision.veto_name);
-  } else if (r.is_forced() || needs_float64(r.guard)) {
+  } else if (r.is_forced()) {
     plan = on_host(r);
   } else if (in_host_memory(where)) {
     plan = predicted(r, choose_tier(r));
   }
   const Tier decided = e.decision.tier;
-  const Tier without_plan = decided == Tier::kDevice ? decided : precise_host(decided, r.guard);
+  const Tier without_plan =
+      decided == Tier::kDevice ? decided : precise_host(decided, p.types, r.guard);
   e.decision.tier = plan ? plan->tier : without_plan;
   e.for_precision = plan ? plan->reason == Reason::kPrecision : without_plan == Tier::kHost64;
   const Tier unsplit = e.decision.tier == Tier::kSplit ? plan->unsplit : e.decision.tier;

@@ -103,7 +103,7 @@ void Planner::add_parties(SplitDecision& d, const Problem& p, const Guard& guard
 
 double Planner::host_ns(const Problem& p, Tier tier, const Guard& guard) const {
   Call call = question(p, {}, guard);
-  if (tier == Tier::kHost64) call.precision = Precision::kExact64;
+  call.host_in_float64 = tier == Tier::kHost64;
   call.device_veto = "the host is asked for";
   const Decision d = rooftile::decide(call, state_.data.model);
   return tier == Tier::kHost64 ? d.host64_ns : tier == Tier::kHost1 ? d.host1_ns : d.host_ns;
@@ -112,7 +112,7 @@ double Planner::host_ns(const Problem& p, Tier tier, const Guard& guard) const {
 SplitDecision Planner::plan_split(const Problem& p, const Guard& guard) const {
   const Decision whole = decide(p, {}, guard);
   const bool on_device = whole.tier == Tier::kDevice;
-  const Tier host = precise_host(whole.tier, guard);
+  const Tier host = precise_host(whole.tier, p.types, guard);
   const double unsplit_ns = on_device ? whole.device_ns : host_ns(p, host, guard);
   const std::string unsplit =
       on_device ? brief_name(state_.device->profile()) : std::string(name(host));
@@ -153,7 +153,8 @@ SplitExplanation Planner::explain_split(const Request& r, bool follows, bool els
   if (r.is_forced()) return {.reason = "the tier is forced"};
   if (elsewhere) return {.reason = "an operand lies on one device"};
   if (!state_.data.profile) return {.reason = state_.data.note};
-  if (needs_float64(r.guard)) return {.reason = "only the host has the precision"};
+  if (widens_sums(r.problem().types))
+    return {.reason = "the precision asks for float64 sums, which are not split"};
   if (is_empty(r.problem())) return {.reason = "there is nothing to compute"};
   const std::shared_ptr<SplitCourse> course = course_of(r.problem(), r.guard);
   const SplitDecision& d = course->decision();

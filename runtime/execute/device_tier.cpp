@@ -5,6 +5,7 @@
 
 #include "core/error.h"
 #include "runtime/call/packed_operand.h"
+#include "runtime/call/pass_over_c.h"
 #include "runtime/host/host_pass.h"
 #include "runtime/model/split.h"
 #include "runtime/support/float_environment.h"
@@ -295,8 +296,9 @@ DeviceTier::Ran DeviceTier::run_first(const GemmCall& call, std::span<const Rank
                                       const std::function<void()>& before_run) {
   if (kernels.empty()) {
     const std::string refusal = chooser_->why_no_kernel(call.problem);
-    fail(ErrorCode::kUnsupported, "no certified kernel of {} is legal for {}{}", profile_.name,
-         to_string(call.problem),
+    fail(ErrorCode::kUnsupported, "no certified kernel of {} is legal for {}{}{}", profile_.name,
+         to_string(tunable_problem(call.problem)),
+         widens_sums(call.problem.types) ? ", which the precision asks for" : "",
          refusal.empty() ? "; run `rooftile tune` with this problem" : ": " + refusal);
   }
   const Signature signature = signature_of(call.problem);

@@ -16,14 +16,6 @@ std::int64_t rows_per_thread(std::int64_t columns) {
 
 }  // namespace
 
-void widen_matrix(DataType type, Extent extent, std::int64_t ld, const void* from, float* to) {
-  parallel_ranges(span_elements(extent, ld), kConvertedPerThread,
-                  [&](std::int64_t begin, std::int64_t end) {
-                    widen(type, static_cast<const char*>(from) + begin * bytes_of(type), to + begin,
-                          end - begin);
-                  });
-}
-
 template <typename Real>
 void narrow_matrix(DataType type, Extent extent, const Real* from, std::int64_t ld_from, void* to,
                    std::int64_t ld_to) {

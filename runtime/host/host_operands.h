@@ -1,4 +1,4 @@
-// Conversion of operands to float32 or float64 for BLAS, and of results back to C's type.
+// Conversion of operands to float32 or float64 on all processors, and of results back to C's type.
 #pragma once
 
 #include <algorithm>
@@ -21,9 +21,6 @@ constexpr bool is_type(DataType type) {
   return type == (std::is_same_v<Real, float> ? DataType::kF32 : DataType::kF64);
 }
 
-/// Converts a matrix of another type to float32 with the same ld, on all processors. All elements
-/// of its span are converted.
-void widen_matrix(DataType type, Extent extent, std::int64_t ld, const void* from, float* to);
 /// Converts rows of Real, float or double, ld_from elements apart, to a matrix of another type.
 template <typename Real>
 void narrow_matrix(DataType type, Extent extent, const Real* from, std::int64_t ld_from, void* to,

@@ -28,32 +28,31 @@ HostPass::HostPass(const GemmCall& call, const Types& types) : call_(call), prod
   place_sums();
 }
 
+std::unique_ptr<std::byte[]> HostPass::place(const Extent& extent, std::int64_t count,
+                                             std::int64_t& ld, std::int64_t& stride) const {
+  ld = std::max<std::int64_t>(extent.columns, 1);
+  stride = count == 1 ? 0 : extent.rows * extent.columns;
+  if (!reads_operands(call_.problem)) return nullptr;
+  return uninitialized<std::byte>(count * extent.rows * extent.columns *
+                                  bytes_of(product_.problem.types.a));
+}
+
 void HostPass::place_a() {
   const Problem& p = call_.problem;
-  const std::int64_t each = span_elements(stored_a(p), p.lda);
-  const std::int64_t count = matrices(p, p.stride_a, call_.a_array);
-  product_.problem.stride_a = count == 1 ? 0 : stored_a(p).rows * p.lda;
-  product_.a = nullptr;
-  product_.a_array = nullptr;
-  if (!reads_operands(p)) return;
-  wide_a_ = uninitialized<float>((count - 1) * product_.problem.stride_a + each);
+  Problem& plain = product_.problem;
+  wide_a_ = place(stored_a(p), matrices(p, p.stride_a, call_.a_array), plain.lda, plain.stride_a);
   product_.a = wide_a_.get();
+  product_.a_array = nullptr;
 }
 
 void HostPass::place_b() {
   const Problem& p = call_.problem;
   Problem& plain = product_.problem;
-  const bool packed = quantized(p.types);
-  const std::int64_t count = packed ? 1 : matrices(p, p.stride_b, call_.b_array);
-  if (packed) plain.ldb = std::max<std::int64_t>(p.k, 1);
-  plain.stride_b = count == 1 ? 0 : stored_b(plain).rows * plain.ldb;
-  product_.b = nullptr;
+  const std::int64_t count = quantized(p.types) ? 1 : matrices(p, p.stride_b, call_.b_array);
+  wide_b_ = place(stored_b(plain), count, plain.ldb, plain.stride_b);
+  product_.b = wide_b_.get();
   product_.b_array = nullptr;
   product_.scales = product_.zero_points = nullptr;
-  if (!reads_operands(p)) return;
-  wide_b_ = uninitialized<float>((count - 1) * plain.stride_b +
-                                 span_elements(stored_b(plain), plain.ldb));
-  product_.b = wide_b_.get();
 }
 
 // The pass reads the old C, and a residual that is C, after the product is computed.
@@ -73,39 +72,53 @@ void HostPass::place_sums() {
 void HostPass::prepare() {
   if (prepared_) return;
   prepared_ = true;
+  if (is_float64(product_.problem.types))
+    widen_operands<double>();
+  else
+    widen_operands<float>();
+}
+
+template <typename Real>
+void HostPass::widen_operands() {
   const Problem& p = call_.problem;
   const Problem& plain = product_.problem;
+  const auto widen_all = [&](Extent extent, std::int64_t ld, std::int64_t stride, std::byte* wide,
+                             const auto& matrix) {
+    auto* to = reinterpret_cast<Real*>(wide);
+    for (std::int64_t i = 0; i < matrices(plain, stride, nullptr); ++i, to += stride)
+      widen_rows(p.types.a, extent, matrix(i), ld, to, extent.columns);
+  };
   if (wide_a_ != nullptr)
-    for (std::int64_t i = 0; i < matrices(plain, plain.stride_a, nullptr); ++i)
-      widen_matrix(p.types.a, stored_a(p), p.lda, call_.a_of(i),
-                   wide_a_.get() + i * plain.stride_a);
+    widen_all(stored_a(p), p.lda, plain.stride_a, wide_a_.get(),
+              [&](std::int64_t i) { return call_.a_of(i); });
   if (wide_b_ == nullptr) return;
-  if (quantized(p.types)) return dequantize_matrix(p, call_.quantized_b(), wide_b_.get());
-  for (std::int64_t i = 0; i < matrices(plain, plain.stride_b, nullptr); ++i)
-    widen_matrix(p.types.a, stored_b(p), p.ldb, call_.b_of(i), wide_b_.get() + i * plain.stride_b);
+  if (quantized(p.types))
+    return dequantize_matrix(p, call_.quantized_b(), reinterpret_cast<Real*>(wide_b_.get()));
+  widen_all(stored_b(p), p.ldb, plain.stride_b, wide_b_.get(),
+            [&](std::int64_t i) { return call_.b_of(i); });
 }
 
 void HostPass::finish() {
+  if (sum_type(call_.problem.types) == DataType::kF64)
+    make_c<double>();
+  else
+    make_c<float>();
+}
+
+template <typename Real>
+void HostPass::make_c() {
   const Problem& p = call_.problem;
   const Problem& plain = product_.problem;
   const bool integers = plain.types.c == DataType::kI32;
-  const auto scaled = integers ? uninitialized<float>(p.m * p.n) : nullptr;
-  const auto pass = [&](std::int64_t i, auto* sums) {
-    apply_epilogue(p, call_.epilogue, i, sums, plain.ldc, call_.c_of(i));
-  };
+  const auto scaled = integers ? uninitialized<Real>(p.m * p.n) : nullptr;
   for (std::int64_t i = 0; i < p.batch; ++i) {
     void* const sums = product_.c_of(i);
-    if (is_float64(p.types)) {
-      pass(i, static_cast<double*>(sums));
-    } else if (!integers) {
-      pass(i, static_cast<float*>(sums));
-    } else {
-      const auto* const whole = static_cast<const std::int32_t*>(sums);
-      std::transform(whole, whole + p.m * p.n, scaled.get(), [&](std::int32_t x) {
-        return static_cast<float>(p.alpha) * static_cast<float>(x);
-      });
-      pass(i, scaled.get());
-    }
+    if (integers)
+      std::transform(static_cast<const std::int32_t*>(sums),
+                     static_cast<const std::int32_t*>(sums) + p.m * p.n, scaled.get(),
+                     [&](std::int32_t x) { return Real(p.alpha) * Real(x); });
+    apply_epilogue(p, call_.epilogue, i, integers ? scaled.get() : static_cast<Real*>(sums),
+                   plain.ldc, call_.c_of(i));
   }
 }
 

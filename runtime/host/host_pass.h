@@ -24,14 +24,22 @@ class HostPass {
   void finish();
 
  private:
+  /// Memory for so many widened matrices; null where they are not read.
+  std::unique_ptr<std::byte[]> place(const Extent& extent, std::int64_t count, std::int64_t& ld,
+                                     std::int64_t& stride) const;
   void place_a();
   void place_b();
   void place_sums();
+  template <typename Real>
+  void widen_operands();
+  template <typename Real>
+  void make_c();
 
   const GemmCall& call_;
   GemmCall product_;
   bool prepared_ = false;
-  std::unique_ptr<float[]> wide_a_, wide_b_;  // null: as the call has them
+  // Operands without padding, in the type of the product's; null: as the call has them.
+  std::unique_ptr<std::byte[]> wide_a_, wide_b_;
   std::unique_ptr<std::byte[]> sums_;  // what the product writes; null: it writes to the call's C
 };
 

@@ -246,7 +246,7 @@ namespace {
 double matrix_gflops(const DeviceRates& rates, const Types& types) {
   switch (types.a) {
     case DataType::kF16:
-      return types.f16_sums ? rates.matrix_f16_f16_gflops : rates.matrix_f16_gflops;
+      return types.sums == Sums::kF16 ? rates.matrix_f16_f16_gflops : rates.matrix_f16_gflops;
     case DataType::kBf16:
       return rates.matrix_bf16_gflops;
     case DataType::kF32:
@@ -271,7 +271,8 @@ double math_gflops(const DeviceRates& rates, const Types& types, const Variant& 
   if (is_float64(types))
     return rates.fma_f64_gflops > 0 ? rates.fma_f64_gflops : kShareOfFloat64 * rates.fma_gflops;
   // Sums in f16 run at the faster of the two rates, because compilers may use either.
-  return types.f16_sums ? std::max(rates.fma_gflops, rates.fma_f16_gflops) : rates.fma_gflops;
+  return types.sums == Sums::kF16 ? std::max(rates.fma_gflops, rates.fma_f16_gflops)
+                                  : rates.fma_gflops;
 }
 
 double peak_gflops(const DeviceRates& rates, const Types& types) {

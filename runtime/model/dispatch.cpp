@@ -35,7 +35,7 @@ Transfers transfers_of(const Call& call, const DeviceRates& device) {
 /// and the last download remain.
 double overlapped_ns(const Call& call, double transfer_ns, double kernel_ns,
                      const DeviceRates& device) {
-  if (call.slices < 2) return 0;
+  if (call.slices < 2 || call.before_pass) return 0;
   return device.overlap * std::min(transfer_ns, kernel_ns) * (call.slices - 1) / call.slices;
 }
 
@@ -98,9 +98,7 @@ HostSide host_side(const Call& call, const LogSizes& sizes, const DispatchModel&
     return host_time(call, bytes, sizes, model.host(tier), model.device());
   };
   HostSide times = {.host = time_of(Tier::kHost), .host1 = time_of(Tier::kHost1)};
-  // No check covers the host's float32 sums, so that it computes in float64 for kHigh as well.
-  const bool high = call.precision == Precision::kHigh && model.host(Tier::kHost64).calibrated();
-  if (call.precision == Precision::kExact64 || high) {
+  if (call.host_in_float64 && model.host(Tier::kHost64).calibrated()) {
     times.host64 = time_of(Tier::kHost64);
     times.tier = Tier::kHost64;
   } else {
@@ -128,8 +126,6 @@ Reason uncalibrated(const DispatchModel& model, double host_ns) {
 /// Returns the first reason that rules the device out, or none.
 Reason veto_reason(const Call& call, const DispatchModel& model, const HostTime& host) {
   if (!call.device_veto.empty()) return {call.device_veto_name, call.device_veto};
-  if (call.precision == Precision::kExact64)
-    return {Veto::kFloat64, "float64 was requested; kernels compute in float32"};
   const Problem& p = call.problem;
   if (p.m <= 0 || p.n <= 0 || p.k <= 0 || p.batch <= 0)
     return {Veto::kNothingToMultiply, "nothing to multiply: m, n, k or batch is 0"};
@@ -254,12 +250,12 @@ Decision decide(const Call& call, const DispatchModel& model) {
   d.host64_ns = times.host64.total();
   d.tier = times.tier;
   d.best_host_ns = best.total();
+  d.pass_over = call.pass_over;
   if (const Reason reason = veto_reason(call, model, best); reason.name != Veto::kNone) {
     veto(d, reason);
   } else {
     const Transfers moved = transfers_of(call, model.device());
     enter_device(d, time_parts(call, moved, sizes, model, best, model.host(d.tier)), moved);
-    d.pass_over = call.pass_over;
   }
   return d;
 }
@@ -280,14 +276,16 @@ Choice choose(Call call, const DispatchModel& model, const std::function<void(Ca
   const Transfers moved = transfers_of(call, device);
   if (calibrated) {
     double least_moved_ns = moved.ns();
-    if (call.before_pass) {
+    if (call.before_pass && !widens_sums(call.problem.types)) {
       Call own = call;
       own.before_pass = std::nullopt;
       least_moved_ns = std::min(least_moved_ns, transfers_of(own, device).ns());
     }
     const double without_kernel = device.submit_ns + least_moved_ns;
     if (without_kernel >= choice.best_host_ns) return choice;
-    choice.least_device_ns = without_kernel + model.kernels().bound_ns(call.problem);
+    choice.least_device_ns =
+        without_kernel +
+        model.kernels().bound_ns(widens_sums(call.problem.types) ? on_device(call) : call.problem);
   }
   choice.veto_name = veto_reason(call, model, times.best()).name;
   if (choice.veto_name != Veto::kNone) return choice;

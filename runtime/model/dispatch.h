@@ -36,7 +36,7 @@ enum class Veto : std::uint8_t {
   kNoKernel,  ///< No kernel has these types, transposes and epilogue.
   kDoesNotFit,
   kDeviceGone,  ///< Absent, changed, lost, or the parent's in a forked process.
-  kFloat64,     ///< Float64 sums are required.
+  kFloat64,     ///< No kernel has float64 sums of such operands where they lie.
   kNothingToMultiply,
   kDeviceNotCalibrated,
   kHostNotCalibrated,
@@ -50,7 +50,7 @@ bool depends_on_size(Veto veto);
 struct Call {
   Problem problem;
   Residency a = Residency::kHost, b = Residency::kHost, c = Residency::kHost;
-  Precision precision = Precision::kStandard;  ///< kExact64 runs on host64 only.
+  bool host_in_float64 = false;  ///< The host's tier is host64, if that is calibrated.
   /// Epilogue passes (bias, activation, ...) that the host would make separately.
   double extra_passes_over_c = 0;
   /// Number of slices and their transfers, for a call that exceeds the device's buffers. 0: the
@@ -85,7 +85,7 @@ struct Decision {
          download_ns = 0;  // of t_device, with the pass, guard and re-runs the rest
   double pass_ns = 0;      // of t_device: the pass over C, where the kernel does not do it
   // Operands of the host's pass: "c", or "b and c" or "a, b and c" where the host also widens
-  // operands to float32; empty where there is no such pass.
+  // operands; empty where there is no such pass.
   std::string_view pass_over = {};
   // Of the transfers of a product in parts what other parts' kernels hide: no part of t_device, nor
   // of upload_ns and download_ns.

@@ -32,7 +32,7 @@ double clock_ns(const DeviceRates& rates) {
 double registers_of(const Problem& p, const Variant& v, const GpuGeneration& gpu) {
   if (v.family != Family::kTiled) return needed_registers(v, p.types, gpu);
   // Values of a quantised B are unpacked before they are stored to the tile.
-  const Types unpacked{.a = p.types.a, .c = p.types.c, .f16_sums = p.types.f16_sums};
+  const Types unpacked{.a = p.types.a, .c = p.types.c, .sums = p.types.sums};
   return kOverEstimate * needed_registers(v, unpacked, gpu);
 }
 

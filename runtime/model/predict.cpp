@@ -125,7 +125,10 @@ double HostModel::predict_ns(const Problem& p, const LogSizes& sizes) const {
   // triad bandwidth bounds the time.
   const double bytes = minimum_bytes(one);
   if (gbps_ > 0 && bytes > largest_bytes_) ns = std::max(ns, bytes / gbps_);
-  if (p.types != Types{} && !is_float64(p.types) && gbps_ > 0) {
+  // The times of float64 sums have the widening of float32 operands.
+  const bool widens =
+      p.types.a != DataType::kF32 || p.types.c != DataType::kF32 || quantized(p.types);
+  if (widens && !is_float64(p.types) && gbps_ > 0) {
     // A float32 BLAS needs widened copies, which are written after a read and read again by the
     // GEMM.
     Problem wide = one;

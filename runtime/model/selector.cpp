@@ -216,8 +216,8 @@ Selector::Times Selector::predict_ns(const Problem& p, const LogSizes& logs) con
   // An Eigen array instead of a loop over kernels: gcc 12 makes scalar code of a loop of known
   // length, and of another loop code that keeps no sum in a register (a decision with 16 kernels
   // and 100 points takes 610 ns instead of 510).
-  using Sums = Eigen::Array<float, kMostKernels, 1>;
-  Sums corrections = Sums::Zero();
+  using PerKernel = Eigen::Array<float, kMostKernels, 1>;
+  PerKernel corrections = PerKernel::Zero();
   for (std::size_t begin = 0; begin < points_; begin += kPart) {
     const std::size_t count = std::min(kPart, points_ - begin);
     std::array<float, kPart> near = {};
@@ -228,7 +228,7 @@ Selector::Times Selector::predict_ns(const Problem& p, const LogSizes& logs) con
     }
     for (std::size_t x = 0; x < count; ++x) near[x] = covariance(near[x]);
     for (std::size_t x = 0; x < count; ++x)
-      corrections += near[x] * Eigen::Map<const Sums>(weights_[begin + x].data());
+      corrections += near[x] * Eigen::Map<const PerKernel>(weights_[begin + x].data());
   }
   for (std::size_t i = 0; i < kernels_; ++i)
     predicted[i] *= static_cast<double>(std::exp(corrections[index(i)]));

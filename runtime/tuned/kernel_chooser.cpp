@@ -43,7 +43,8 @@ KernelChooser::KernelChooser(DeviceProfile profile, const DeviceRates& rates, Ke
 KernelChoice KernelChooser::choose(const Problem& p) const {
   if (is_grouped(p)) return choose_on_device(kernel_problem(p));
   if (is_tuned(kernel_problem(p))) return {.means = Means::kTuned, .problem = p};
-  KernelChoice own = {.means = Means::kCertified, .problem = p, .kernels = certified(p)};
+  KernelChoice own = {.means = Means::kCertified, .problem = p};
+  if (!widens_sums(p.types)) own.kernels = certified(p);
   const std::optional<Problem> plain = before_host_pass(p);
   if (!plain) return own.kernels.empty() ? KernelChoice{.problem = p} : own;
   const Types& types = plain->types;
@@ -87,14 +88,15 @@ std::vector<RankedChoice> KernelChooser::ranked_prepacked(const Problem& p, Oper
 }
 
 std::string KernelChooser::why_no_kernel(const Problem& p) const {
-  const Problem staged = kernel_problem(p);
+  const Problem staged = kernel_problem(tunable_problem(p));
   return ranking_.has_class(staged)
              ? ranking_.refusal(staged)
              : illegal_reason(fallback_variant(), profile_.limits, staged, own_buffers(staged))
                    .value_or("");
 }
 
-bool KernelChooser::may_certify(const Problem& p) const {
+bool KernelChooser::may_certify(const Problem& of_call) const {
+  const Problem p = tunable_problem(of_call);
   if (on_demand_ == nullptr || is_tuned(kernel_problem(p))) return false;
   const auto may = [this](const Problem& staged) {
     return on_demand_->may_certify(ranking_, staged, own_buffers(staged), profile_.limits);
@@ -103,7 +105,8 @@ bool KernelChooser::may_certify(const Problem& p) const {
   return may(kernel_problem(p)) || (plain && may(kernel_problem(*plain)));
 }
 
-void KernelChooser::request_kernel(const Problem& p) const {
+void KernelChooser::request_kernel(const Problem& of_call) const {
+  const Problem p = tunable_problem(of_call);
   if (on_demand_ == nullptr || is_tuned(kernel_problem(p))) return;
   const auto request = [this](const Problem& staged) {
     return on_demand_->request(ranking_, staged, own_buffers(staged), profile_.limits);
@@ -171,15 +174,16 @@ bool KernelChooser::is_long(const Problem& p) const {
 }
 
 std::optional<Problem> KernelChooser::before_host_pass(const Problem& p) const {
-  const auto computes = [this](const Problem& plain) {
-    return is_tuned(kernel_problem(plain)) || (is_long(plain) && !certified(plain).empty());
+  const auto computed = [&](const Types& types) -> std::optional<Problem> {
+    const Problem plain = problem_before_host_pass(p, types);
+    if (is_tuned(kernel_problem(plain))) return plain;
+    const bool certifies = is_long(plain) || widens_sums(p.types);
+    return certifies && !certified(plain).empty() ? std::optional(plain) : std::nullopt;
   };
-  const Problem same_operands = problem_before_host_pass(p, types_before_pass(p));
-  if (computes(same_operands)) return same_operands;
+  if (const auto plain = computed(types_before_pass(p))) return plain;
+  if (widens_sums(p.types)) return computed({.a = DataType::kF64, .c = DataType::kF64});
   // Sums of 8-bit integers are exact, those of float64 operands float64, and float32 holds neither.
-  if (is_8_bit(p.types.a) || is_float64(p.types)) return std::nullopt;
-  const Problem widened = problem_before_host_pass(p, {});
-  return computes(widened) ? std::optional(widened) : std::nullopt;
+  return is_8_bit(p.types.a) || is_float64(p.types) ? std::nullopt : computed({});
 }
 
 std::optional<Problem> KernelChooser::dividable(const Problem& p) const {

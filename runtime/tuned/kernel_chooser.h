@@ -84,9 +84,9 @@ class KernelChooser {
   /// "" where none does.
   std::string why_no_kernel(const Problem& p) const;
   /// Whether request_kernel() could still lead to a certified kernel for this problem.
-  bool may_certify(const Problem& p) const;
+  bool may_certify(const Problem& of_call) const;
   /// Begins to certify a kernel for a problem whose class was not tuned (OnDemandKernels).
-  void request_kernel(const Problem& p) const;
+  void request_kernel(const Problem& of_call) const;
 
   // ---- Operands on the device ----
 
@@ -112,7 +112,7 @@ class KernelChooser {
   bool is_tuned(const Problem& staged) const;
   bool is_long(const Problem& p) const;
   /// The product before a pass of the host that the device can compute, in the problem's own types
-  /// or widened to float32.
+  /// or widened to float32, or to float64 for float64 sums.
   std::optional<Problem> before_host_pass(const Problem& p) const;
   /// The plain problem whose sum may be divided where this one's is too long for the driver's loops
   /// (may_divide_k). Nothing where p is that problem, or short.

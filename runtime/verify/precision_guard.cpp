@@ -177,7 +177,8 @@ std::optional<RangeRefusal> range_refusal(const GemmCall& call) {
   for (const auto& [name, range] : {std::pair('A', a), std::pair('B', b), std::pair('C', c)})
     if (!range.finite) return RangeRefusal{false, fmt::format("{} holds infinity or NaN", name)};
   // The host sums float64 as the device does.
-  if (!is_float(types.a) || quantized(types) || is_float64(types)) return std::nullopt;
+  if (!is_float(types.a) || quantized(types) || sum_type(types) == DataType::kF64)
+    return std::nullopt;
   const double products = a.largest * b.largest * static_cast<double>(p.k);
   const double bound = std::abs(p.alpha) * products + std::abs(p.beta) * c.largest;
   if (const double most = largest_sum(types); std::max(bound, products) > most)

@@ -38,11 +38,13 @@ Sum sum_in(std::int64_t k, const A& a, const B& b) {
   }
   return {value, magnitude, inputs};
 }
-/// Float64 products are added in long double: of 64 bits (x86-64) or 113.
+bool has_float64_sums(const Problem& p) { return sum_type(p.types) == DataType::kF64; }
+
+/// Float64 sums are compared with long double: of 64 bits (x86-64) or 113.
 template <typename A, typename B>
 Sum sum_of(const Problem& p, const A& a, const B& b) {
   static_assert(std::numeric_limits<long double>::digits >= 64);
-  return is_float64(p.types) ? sum_in<long double>(p.k, a, b) : sum_in<double>(p.k, a, b);
+  return has_float64_sums(p) ? sum_in<long double>(p.k, a, b) : sum_in<double>(p.k, a, b);
 }
 
 /// Elements of one column of op(B), and the magnitudes of the terms that they are computed from.
@@ -124,7 +126,7 @@ ReferenceElement with_epilogue(const Problem& p, const Sum& sum, double c0,
   const auto finite = [](long double x) {
     return static_cast<double>(std::min<long double>(x, std::numeric_limits<double>::max()));
   };
-  const double value = is_float64(p.types) ? static_cast<double>(apply(e, wide, sum.value, old))
+  const double value = has_float64_sums(p) ? static_cast<double>(apply(e, wide, sum.value, old))
                                            : apply(e, values, static_cast<double>(sum.value),
                                                    static_cast<double>(old));
   const double slope = largest_slope(e.activation);
@@ -141,12 +143,16 @@ double gamma(double n, double unit_roundoff) {
 struct Rounding {
   double relative, smallest_normal, largest;
 };
-Rounding rounding_to(DataType type) {
-  switch (type) {
+/// Sums in float32 round to a C in float32 as they are added.
+Rounding rounding_to_c(const Types& types) {
+  switch (types.c) {
     case DataType::kF16:
       return {0x1p-10, 0x1p-14, 65504};
     case DataType::kBf16:
       return {0x1p-7, 0x1p-126, 0x1.fep127};
+    case DataType::kF32:
+      if (widens_sums(types)) return {0x1p-23, 0x1p-126, std::numeric_limits<float>::max()};
+      [[fallthrough]];
     default:
       return {0, 0, kInfinity};
   }
@@ -192,7 +198,7 @@ double error_bound(const Problem& p, const ReferenceElement& expected) {
   constexpr double kQuantizedRoundings = 4;  // Zero point, scale, a block's sum.
   constexpr double kReferenceRoundings = 1;  // The last one, to float64.
   const DataType sums = sum_type(p.types);
-  const bool float64 = sums == DataType::kF64;
+  const bool float64 = has_float64_sums(p);
   const double steps = static_cast<double>(p.k) + (quantized(p.types) ? kQuantizedRoundings : 0);
   const double outer = kOuterRoundings + (any(p.epilogue) ? kEpilogueRoundings : 0) +
                        (float64 ? kReferenceRoundings : 0);
@@ -203,14 +209,14 @@ double error_bound(const Problem& p, const ReferenceElement& expected) {
     bound += gamma(steps + 1, 0x1p-11) * expected.magnitude + (steps + 1) * 0x1p-14;
   // A quantised B may be rounded to half precision, the type of A, before it is multiplied (|A| up
   // to 1).
-  if (quantized(p.types) && p.types.a == DataType::kF16)
+  if (quantized(p.types) && p.types.a == DataType::kF16 && !float64)
     bound += 0x1p-11 * expected.magnitude + steps * 0x1p-24;
-  const Rounding c = rounding_to(p.types.c);
+  const Rounding c = rounding_to_c(p.types);
   return bound + c.relative * (std::abs(expected.value) + bound) + c.smallest_normal;
 }
 
 double rounding_bound(const Problem& p, const ReferenceElement& expected) {
-  const Rounding c = rounding_to(p.types.c);
+  const Rounding c = rounding_to_c(p.types);
   return c.relative * std::abs(expected.value) + c.smallest_normal;
 }
 
@@ -221,7 +227,7 @@ double error_ratio(const Problem& p, const ReferenceElement& expected, double co
   const double bound = error_bound(p, expected);
   const double error = std::abs(computed - wanted);
   if (std::isinf(computed) && std::signbit(computed) == std::signbit(wanted)) {
-    const Rounding c = rounding_to(p.types.c);
+    const Rounding c = rounding_to_c(p.types);
     return (std::abs(wanted) + bound) * (1 + c.relative) >= c.largest ? 0.0 : kInfinity;
   }
   if (!std::isfinite(computed)) return kInfinity;

@@ -1,4 +1,4 @@
-// float64 reference (long double for float64 operands), and the error bound that
+// float64 reference (long double for float64 sums), and the error bound that
 // certificates, spot checks and tests share.
 #pragma once
 
@@ -54,12 +54,13 @@ inline ReferenceElement reference_element(const Problem& p, const void* a, const
 ///   activation within 16 units in the last place of its argument), and of float64 the reference's
 ///   own.
 /// - u is 2^-24, 2^-53 for sums in float64, or 2^-11 for sums in float16; integer sums are exact.
-/// - A quantised B with a float16 A may be rounded to float16 first.
+/// - A quantised B with a float16 A may be rounded to float16 first, but not for float64 sums.
 /// - The result is rounded once to C's type, to either neighbour (Vulkan leaves the direction of
 ///   float16 rounding open).
 double error_bound(const Problem& p, const ReferenceElement& expected);
 
-/// Share of error_bound() that is the rounding to C's type: 0 for float32 and int32.
+/// Share of error_bound() that is the rounding to C's type: 0 for int32, and for float32 but after
+/// float64 sums.
 double rounding_bound(const Problem& p, const ReferenceElement& expected);
 
 /// Ratio of error to bound. Infinity when only one of the two values is not finite; but NaN matches

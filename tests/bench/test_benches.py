@@ -422,6 +422,8 @@ def test_precision_runs_both_tiers(databases):
     text = run(databases, "precision", "--rounds", 1)
     for tier in ("host", "host1"):
         assert len(re.findall(rf" {tier} +[\d.]+ [mun]?s +[\d.]+ [mun]?s", text)) == 9, text
+    text = run(databases, "precision", "--rounds", 1, "--db", "one.db")
+    assert re.search(r"^2048x2048x2048 nn +host( +[\d.]+ [mun]?s){2} +[\d.]+ +\(.*?\) +[\d.]+ [mun]?s", text, re.MULTILINE), text
 
 
 def test_dropin_compares_the_drop_in(databases):

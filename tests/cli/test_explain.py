@@ -186,7 +186,7 @@ def test_a_class_that_was_not_tuned_takes_a_plain_kernel_and_a_pass(planted):
     half = explain(planted, *SIZES, "--type", "f16")
     assert half["means"] == "host_pass" and half["upload_ns"] == pytest.approx(plain["upload_ns"])
     text = planted.run("explain", *SIZES, "--type", "f16").stdout
-    assert " + pass of the host over a, b and c " in text and "in float32, to which the host widens the operands" in text
+    assert " + pass of the host over a, b and c " in text and "in f32, to which the host widens the operands" in text
     assert half["pass_over"] == "a, b and c"
     assert half["pass_ns"] == pytest.approx((6 * (200 * 400 + 400 * 300) + 2 * 4 * 200 * 300) / 20)
 
@@ -205,7 +205,7 @@ def test_what_a_forced_device_does_is_said(planted):
     for arguments, environment, does, says in (
             (forced, {}, "runs", "device (forced)\n"),
             ((*forced, "--type", "i8_i32"), {}, "certifies_first", "; such a call waits until a kernel is certified\n"),
-            (forced, {"ROOFTILE_PRECISION": "exact64"}, "fails", "; such a call fails (UNSUPPORTED)\n")):
+            (forced, {"ROOFTILE_PRECISION": "exact64", "ROOFTILE_DETERMINISTIC": "on"}, "fails", "; such a call fails (UNSUPPORTED)\n")):
         assert json.loads(planted.run("explain", *arguments, "--json", **environment).stdout)["forced_device"] == does
         assert says in planted.run("explain", *arguments, **environment).stdout
     assert explain(planted, *SIZES)["forced_device"] == ""
@@ -288,6 +288,20 @@ def test_table_without_calibration_has_no_breakeven(rooftile):
 ])
 def test_wrong_use_is_exit_code_2(rooftile, arguments, says):
     rooftile.refuses("explain", *arguments, says=says, code=2)
+
+
+def test_where_float64_sums_are_made_is_said(rooftile):
+    subprocess.run([os.environ["ROOFTILE_WRITE_DATABASE"], rooftile.database, "slow", "f64"], check=True)
+    exact = {"ROOFTILE_PRECISION": "exact64"}
+    answer = explain(rooftile, *SIZES, **exact)
+    assert (answer["tier"], answer["means"], answer["pass_over"]) == ("device", "host_pass", "a, b and c")
+    assert ", of the plain product in f64, to which the host widens the operands\n" in rooftile.run("explain", *SIZES, **exact).stdout
+    assert rooftile.run("explain", *SIZES, **exact).stdout.startswith("200x300x400 nn f32 with float64 sums, operands in host memory: device\n")
+    assert ": host64 (for its precision)\n" in rooftile.run("explain", *SIZES, "--tier", "host1", **exact).stdout
+    assert explain(rooftile, *SIZES, "--packed", "b", **exact)["tier"] == "device"  # of the original
+    for arguments in (["--resident", "a,b,c"], ["--groups", "4"]):
+        refused = explain(rooftile, *SIZES, *arguments, **exact)
+        assert (refused["tier"], refused["veto_name"], refused["kernel"], refused["score"]) == ("host64", "float64", "", 0), refused
 
 
 def test_a_packed_operand_is_not_transferred(planted):

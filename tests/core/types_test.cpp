@@ -22,7 +22,7 @@ Types any_types() {
   t.a = *rc::gen::element(DataType::kF32, DataType::kF16, DataType::kBf16, DataType::kI8,
                           DataType::kU8);
   t.c = *rc::gen::element(DataType::kF32, DataType::kF16, DataType::kBf16, DataType::kI32);
-  t.f16_sums = *rc::gen::arbitrary<bool>();
+  t.sums = *rc::gen::element(Sums::kUsual, Sums::kF16);
   if (*rc::gen::arbitrary<bool>())
     t.b = {
         .bits = *rc::gen::element(4, 8),
@@ -42,7 +42,7 @@ TEST(Types, TextIsWhatTheDocumentationSays) {
   EXPECT_EQ(to_string(Types{.a = DataType::kI8, .c = DataType::kI32}), "i8_i32");
   EXPECT_EQ(to_string(Types{.a = DataType::kU8, .c = DataType::kI32}), "u8_i32");
   EXPECT_EQ(to_string(Types{.a = DataType::kU8}), "u8");
-  EXPECT_EQ(to_string(Types{.a = DataType::kF16, .c = DataType::kF16, .f16_sums = true}),
+  EXPECT_EQ(to_string(Types{.a = DataType::kF16, .c = DataType::kF16, .sums = Sums::kF16}),
             "f16_f16_sum_f16");
   EXPECT_EQ(to_string(Types{.a = DataType::kF16,
                             .b = {.bits = 4, .block = 32, .zero_point = ZeroPoint::kPacked},
@@ -70,12 +70,25 @@ TEST(Types, Float64GoesWithItselfAlone) {
   EXPECT_THAT(message_of([&] { parse_types("f64_sum_f16"); }), HasSubstr("need A in f16"));
 }
 
+TEST(Types, Float64SumsOfOtherOperandsAreOfCallsAlone) {
+  const Types wide = {.a = DataType::kF16, .c = DataType::kF16, .sums = Sums::kF64};
+  EXPECT_EQ(complaint(wide), "");
+  EXPECT_EQ(sum_type(wide), DataType::kF64);
+  EXPECT_EQ(sum_type({.a = DataType::kI8, .sums = Sums::kF64}), DataType::kF64);
+  EXPECT_EQ(to_string(wide), "f16_f16_sum_f64");
+  EXPECT_THAT(message_of([&] { parse_types(to_string(wide)); }), HasSubstr("unknown types"));
+  EXPECT_THAT(complaint({.a = DataType::kF64, .c = DataType::kF64, .sums = Sums::kF64}),
+              HasSubstr("sums of f64 operands are f64"));
+  EXPECT_THAT(complaint({.a = DataType::kI8, .c = DataType::kI32, .sums = Sums::kF64}),
+              HasSubstr("those of an i32 C i32"));
+}
+
 TEST(Types, UnsupportedCombinationsAreRefused) {
   EXPECT_THAT(complaint({.a = DataType::kI32}), HasSubstr("multiplied as i8 or u8"));
   EXPECT_THAT(complaint({.c = DataType::kI8}), HasSubstr("C cannot be i8"));
   EXPECT_THAT(complaint({.a = DataType::kU8, .c = DataType::kU8}), HasSubstr("C cannot be u8"));
   EXPECT_THAT(complaint({.c = DataType::kI32}), HasSubstr("only for i8 or u8"));
-  EXPECT_THAT(complaint({.a = DataType::kBf16, .f16_sums = true}), HasSubstr("A in f16"));
+  EXPECT_THAT(complaint({.a = DataType::kBf16, .sums = Sums::kF16}), HasSubstr("A in f16"));
   EXPECT_THAT(complaint({.b = {.bits = 2, .block = 32}}), HasSubstr("2 bits"));
   EXPECT_THAT(complaint({.b = {.bits = 4, .block = 8}}), HasSubstr("blocks of 8"));
   EXPECT_THAT(complaint({.b = {.bits = 4, .block = 512}}), HasSubstr("blocks of 512"));

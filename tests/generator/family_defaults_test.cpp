@@ -37,8 +37,8 @@ std::vector<Types> all_types(std::initializer_list<int> blocks) {
   for (const Quantization& b : quantizations)
     for (const DataType a : {kF32, kF16, kBf16, kI8, kU8})
       for (const DataType c : {kF32, kF16, kBf16, kI32})
-        for (const bool f16_sums : {false, true}) {
-          const Types t = {.a = a, .b = b, .c = c, .f16_sums = f16_sums};
+        for (const Sums sums : {Sums::kUsual, Sums::kF16}) {
+          const Types t = {.a = a, .b = b, .c = c, .sums = sums};
           try {
             validate(t);
             types.push_back(t);
@@ -148,7 +148,7 @@ TEST_P(EveryFamily, HasKernelsOfAllTypesOnTheLeastDevice) {
   for (const Types& types : all_types({16, 32, 64, 128, 256})) {
     const Signature s = {.types = types, .trans_b = Transpose::kYes};
     const std::string reason = complete_for(GetParam(), minimum_limits(), s).reason.value_or("");
-    if (types.f16_sums)
+    if (types.sums == Sums::kF16)
       EXPECT_THAT(reason, HasSubstr("no 16-bit arithmetic"));
     else
       EXPECT_EQ(reason, "") << to_string(types);

@@ -155,7 +155,7 @@ void expect_the_same(const Call& call, const DispatchModel& model, DeviceIs devi
 
 RC_GTEST_PROP(Dispatch, ChooseMakesTheSameChoiceAsDecide, ()) {
   Call call = random_call();
-  if (*rc::gen::inRange(0, 8) == 0) call.precision = Precision::kExact64;
+  call.host_in_float64 = *rc::gen::inRange(0, 8) == 0;
   Calibration calibration = random_calibration();
   if (*rc::gen::inRange(0, 8) == 0) calibration.device = {};
   if (*rc::gen::inRange(0, 8) == 0) calibration.host = {};
@@ -225,28 +225,32 @@ TEST(Dispatch, OneThreadIsChosenForTheSmallestProblems) {
   EXPECT_EQ(middle.tier, Tier::kHost);
 }
 
-TEST(Dispatch, Float64RunsOnHost64HoweverFastTheDevice) {
-  Call call{.problem = packed_problem(2000, 2000, 2000), .precision = Precision::kExact64};
-  const Decision d = decide(call, calibrated(), DeviceKind::kIntegrated, {});
-  EXPECT_EQ(d.tier, Tier::kHost64);
-  EXPECT_EQ(d.score, 0);
-  EXPECT_FALSE(d.veto.empty());
-  EXPECT_EQ(d.veto_name, Veto::kFloat64);
-  EXPECT_EQ(d.best_host_ns, d.host64_ns);
-  call.precision = Precision::kStandard;
-  EXPECT_EQ(decide(call, calibrated(), DeviceKind::kIntegrated, {}).tier, Tier::kDevice);
+TEST(Dispatch, Float64SumsAreTheFastestOfHost64AndAWidenedProduct) {
+  Calibration calibration = calibrated();
+  Call call{.problem = packed_problem(2000, 2000, 2000)};
+  call.problem.types.sums = Sums::kF64;
+  call.host_in_float64 = true;
+  call.before_pass = packed_problem(2000, 2000, 2000, Transpose::kNo, Transpose::kNo, 1,
+                                    {.a = DataType::kF64, .c = DataType::kF64});
+  for (const double rate : {1.0 / 256, 1.0}) {
+    calibration.device.fma_f64_gflops = rate * calibration.device.fma_gflops;
+    const Decision d = decide(call, calibration, DeviceKind::kIntegrated, {});
+    EXPECT_EQ(d.tier, rate < 1 ? Tier::kHost64 : Tier::kDevice) << rate << " " << d.score;
+    EXPECT_EQ(d.best_host_ns, d.host64_ns);
+    EXPECT_EQ(d.veto, "");
+  }
 }
 
 TEST(Dispatch, HighPrecisionComparesTheDeviceWithFloat64OnTheHost) {
-  Call call{.problem = packed_problem(2000, 2000, 2000), .precision = Precision::kHigh};
+  Call call{.problem = packed_problem(2000, 2000, 2000), .host_in_float64 = true};
   const Decision high = decide(call, calibrated(), DeviceKind::kIntegrated, {});
   EXPECT_EQ(high.best_host_ns, high.host64_ns);
   ASSERT_LT(high.host_ns, high.host64_ns);
   call.kernel_ns = (high.host_ns + high.host64_ns) / 2;
   EXPECT_EQ(decide(call, calibrated(), DeviceKind::kIntegrated, {}).tier, Tier::kDevice);
-  call.precision = Precision::kStandard;
+  call.host_in_float64 = false;
   EXPECT_NE(decide(call, calibrated(), DeviceKind::kIntegrated, {}).tier, Tier::kDevice);
-  call.precision = Precision::kHigh;
+  call.host_in_float64 = true;
   Calibration without = calibrated();
   without.host64 = {};
   EXPECT_NE(decide(call, without, DeviceKind::kIntegrated, {}).tier, Tier::kDevice);

@@ -57,9 +57,7 @@ def promise(tally, precision):
     """Returns the precision that a routine's calls had."""
     if tally["refused"] == tally["calls"]:
         return "refused"
-    # A forced call on the device fails if the range scan finds that only the host can compute it.
-    scanned = precision == "high" and "whose sums may reach" in tally["why"]
-    assert tally["refused"] == 0 or scanned, tally
+    assert tally["refused"] == 0, tally
     if tally["beyond"] == 0:
         assert tally["correct"] + tally["within"] == tally["elements"] > 0, tally
         return "exact" if tally["routine"].endswith("int32 C") else "float64"

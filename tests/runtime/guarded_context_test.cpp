@@ -27,14 +27,20 @@ class GuardedContext : public ::testing::Test {
     Calibration calibration = slow_host();
     // The guard reads the operands once more, which costs next to nothing with these rates.
     calibration.host.gbps = calibration.host1.gbps = 1000;
-    write_test_database(folder_ / "tuned.db", device_, {fast_kernel(device_), fallback_variant()},
-                        {}, {}, calibration);
+    calibration_ = calibration;
+    tune({});
   }
 
+  void tune(const Types& types) {
+    write_test_database(folder_ / "tuned.db", device_, {fast_kernel(device_), fallback_variant()},
+                        {}, types, calibration_);
+  }
+
+  /// Of a deterministic context, which waits for its kernels and certifies none on demand.
   ContextOptions options() const {
     return {.database = folder_ / "tuned.db",
             .cache_folder = folder_ / "cache",
-            .while_compiling = WhileCompiling::kWait};
+            .deterministic = Deterministic::kYes};
   }
 
   static Answer run(Context& context, Product& product, const Guard& guard) {
@@ -46,6 +52,7 @@ class GuardedContext : public ::testing::Test {
 
   ScratchFolder folder_;
   DeviceProfile device_;
+  Calibration calibration_;
   Problem problem_ = padded_problem(33, 17, 65, Transpose::kNo, Transpose::kYes, 1, 0.5f);
 };
 
@@ -101,15 +108,6 @@ TEST_F(GuardedContext, IllConditionedAndExactCallsAreSummedInFloat64) {
             Tier::kDevice);
 }
 
-TEST_F(GuardedContext, AForcedDeviceDoesNotSumInFloat64) {
-  Context context(options());
-  Product product(problem_);
-  GemmCall call = call_of(product, TierChoice::kDevice);
-  call.guard = {.precision = Precision::kExact64};
-  EXPECT_THROW(context.gemm(call), Error);
-  EXPECT_TRUE(product.c_is_untouched());
-}
-
 /// Expects every element to be the float64 sum, rounded once.
 void expect_float64(const Product& product) {
   const Problem& p = product.problem;
@@ -155,19 +153,134 @@ TEST_F(GuardedContext, APrecisionOfTheContextHoldsForRepeatedCallsOnAForcedHost)
   EXPECT_EQ(run(context, standard, {.precision = Precision::kStandard}).tier, Tier::kHost1);
 }
 
-TEST_F(GuardedContext, AForcedDeviceWithFloat64IsRefusedWithBothReasons) {
+TEST_F(GuardedContext, ADeviceSumsInFloat64WhereThatIsFasterOrForced) {
+  if (!device_.limits.float64_arithmetic) GTEST_SKIP() << "no float64 arithmetic";
+  tune(parse_types("f64"));
   Context context(options());
-  for (const auto& [guard, named] :
-       {std::pair{Guard{.precision = Precision::kExact64}, "ROOFTILE_PRECISION"},
-        std::pair{Guard{.kappa = 5000}, "kappa of 5000"}}) {
+  for (const TierChoice tier : {TierChoice::kAuto, TierChoice::kDevice})
+    for (const Guard& guard : {Guard{.kappa = 1000}, Guard{.precision = Precision::kExact64},
+                               Guard{.precision = Precision::kExact64, .check_spots = true}}) {
+      Product product(problem_);
+      GemmCall call = call_of(product, tier);
+      call.guard = guard;
+      context.gemm(call);
+      EXPECT_EQ(context.last_answer()->tier, Tier::kDevice);
+      EXPECT_EQ(context.last_answer()->reason,
+                tier == TierChoice::kAuto ? Reason::kPredicted : Reason::kForced);
+      expect_float64(product);
+      const Explanation explanation = context.explain(call);
+      EXPECT_EQ(explanation.decision.tier, Tier::kDevice);
+      EXPECT_EQ(explanation.decision.pass_over, "a, b and c");
+      EXPECT_EQ(explanation.means, "host_pass");
+    }
+}
+
+TEST_F(GuardedContext, WhatTheScanRefusesIsSummedInFloat64OnTheDevice) {
+  if (!device_.limits.float64_arithmetic) GTEST_SKIP() << "no float64 arithmetic";
+  tune(parse_types("f64"));
+  for (const TierChoice tier : {TierChoice::kAuto, TierChoice::kDevice}) {
+    Context context(options());
+    Product product(packed_problem(1, 1, 3));
+    auto* const a = reinterpret_cast<float*>(product.stored_a_elements.data());
+    auto* const b = reinterpret_cast<float*>(product.stored_b_elements.data());
+    a[0] = 16777216, a[1] = 1, a[2] = -16777216;
+    b[0] = b[1] = b[2] = 1;
+    GemmCall call = call_of(product, tier);
+    call.guard = {.precision = Precision::kHigh};
+    context.gemm(call);
+    EXPECT_EQ(context.last_answer()->tier, Tier::kDevice);
+    EXPECT_EQ(product.c[0], 1);
+  }
+}
+
+TEST_F(GuardedContext, TheHostAnswersExactCallsOnInfinity) {
+  if (!device_.limits.float64_arithmetic) GTEST_SKIP() << "no float64 arithmetic";
+  tune(parse_types("f64"));
+  Context context(options());
+  Product product(problem_);
+  reinterpret_cast<float*>(product.stored_a_elements.data())[0] =
+      std::numeric_limits<float>::infinity();
+  const Answer answer = run(context, product, {.precision = Precision::kExact64});
+  EXPECT_EQ(answer.tier, Tier::kHost64);
+  EXPECT_EQ(answer.reason, Reason::kPrecision);
+}
+
+TEST_F(GuardedContext, AnAnswerIsExplainedWithTheSumsThatItHad) {
+  if (!device_.limits.float64_arithmetic) GTEST_SKIP() << "no float64 arithmetic";
+  tune(parse_types("f64"));
+  ContextOptions exact = options();
+  exact.precision = Precision::kExact64;
+  Context context(exact);
+  for (const Precision precision : {Precision::kStandard, Precision::kExact64}) {
+    Product product(problem_);
+    const Answer answer = run(context, product, {.precision = precision});
+    const Explanation explanation = context.explain_answer(answer);
+    EXPECT_EQ(explanation.float64_sums, precision == Precision::kExact64);
+    EXPECT_EQ(explanation.means, precision == Precision::kExact64 ? "host_pass" : "tuned");
+  }
+  Product integers(packed_problem(1, 1, 3));
+  auto* const a = reinterpret_cast<float*>(integers.stored_a_elements.data());
+  auto* const b = reinterpret_cast<float*>(integers.stored_b_elements.data());
+  a[0] = 16777216, a[1] = 1, a[2] = 1, b[0] = b[1] = b[2] = 1;
+  const Answer answer =
+      run(context, integers, {.precision = Precision::kStandard, .scan_range = true});
+  EXPECT_TRUE(context.explain_answer(answer).float64_sums);
+}
+
+TEST_F(GuardedContext, TheReasonForFloat64SumsIsNamedWhereADeviceCannotMakeThem) {
+  Context context(options());
+  Product product(packed_problem(1, 1, 3));
+  auto* const a = reinterpret_cast<float*>(product.stored_a_elements.data());
+  auto* const b = reinterpret_cast<float*>(product.stored_b_elements.data());
+  a[0] = 16777216, a[1] = 1, a[2] = 1, b[0] = b[1] = b[2] = 1;
+  GemmCall call = call_of(product, TierChoice::kDevice);
+  call.guard.scan_range = true;
+  EXPECT_THAT(message_of([&] { context.gemm(call); }, ErrorCode::kUnsupported),
+              ::testing::AllOf(::testing::HasSubstr("integers whose sums may reach"),
+                               ::testing::HasSubstr("1x1x3 nn f64")));
+  EXPECT_TRUE(product.c_is_untouched());
+}
+
+TEST_F(GuardedContext, AForcedDeviceWithoutAFloat64KernelRefusesFloat64Sums) {
+  Context context(options());
+  for (const Guard& guard : {Guard{.precision = Precision::kExact64}, Guard{.kappa = 5000}}) {
     Product product(problem_);
     GemmCall call = call_of(product, TierChoice::kDevice);
     call.guard = guard;
-    EXPECT_THAT(
-        message_of([&] { context.gemm(call); }, ErrorCode::kUnsupported),
-        ::testing::AllOf(::testing::HasSubstr("ROOFTILE_TIER"), ::testing::HasSubstr(named)));
+    EXPECT_THAT(message_of([&] { context.gemm(call); }, ErrorCode::kUnsupported),
+                ::testing::HasSubstr("33x17x65 nt f64"));
     EXPECT_TRUE(product.c_is_untouched());
+    EXPECT_EQ(context.explain(call).forced_device, "fails");
   }
+}
+
+TEST_F(GuardedContext, AFloat64KernelIsCertifiedForAForcedDevice) {
+  if (!device_.limits.float64_arithmetic) GTEST_SKIP() << "no float64 arithmetic";
+  ContextOptions certifying = options();
+  certifying.deterministic = Deterministic::kNo;
+  Context context(certifying);
+  Product product(problem_);
+  GemmCall call = call_of(product, TierChoice::kDevice);
+  call.guard.precision = Precision::kExact64;
+  EXPECT_EQ(context.explain(call).forced_device, "certifies_first");
+  context.gemm(call);
+  EXPECT_EQ(context.last_answer()->tier, Tier::kDevice);
+  expect_float64(product);
+}
+
+TEST_F(GuardedContext, AFloat64KernelIsCertifiedForCallsThatGainByIt) {
+  if (!device_.limits.float64_arithmetic) GTEST_SKIP() << "no float64 arithmetic";
+  ContextOptions certifying = options();
+  certifying.deterministic = Deterministic::kNo;
+  Context context(certifying);
+  const Guard exact = {.precision = Precision::kExact64};
+  Product product(problem_);
+  EXPECT_EQ(run(context, product, exact).tier, Tier::kHost64);
+  context.wait_for_certificates();
+  Product again(problem_);
+  run(context, again, exact);
+  EXPECT_EQ(context.explain({.problem = problem_, .guard = exact}).decision.tier, Tier::kDevice);
+  expect_float64(again);
 }
 
 TEST_F(GuardedContext, IntegerSumsOnADeviceMeetEveryPrecision) {

@@ -144,6 +144,14 @@ TEST(SlicesTest, AResidualThatIsCIsReadBeforeItIsWritten) {
   for (const GemmCall& part : parts) EXPECT_EQ(part.problem.k, p.k);
 }
 
+TEST(SlicesTest, Float64SumsOfOtherOperandsAreNotCutAlongK) {
+  Problem p = packed_problem(70, 65, 300);
+  p.types.sums = Sums::kF64;
+  EXPECT_TRUE(slices({.problem = p}, at_most(64 * 65)).empty());
+  p.types = parse_types("f64");
+  EXPECT_FALSE(slices({.problem = p}, at_most(64 * 65)).empty());
+}
+
 TEST(SlicesTest, SlicesKeepAlignment) {
   Product product(packed_problem(1000, 900, 800));
   const GemmCall call = call_of(product);

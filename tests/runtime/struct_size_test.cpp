@@ -102,7 +102,9 @@ TEST_F(StructSize, ResultsAreAsLongAsTheCallersStructure) {
     rooftile_decision known = {.struct_size = sizeof known};
     ASSERT_EQ(ask(&known), ROOFTILE_OK) << rooftile_last_error();
     EXPECT_THAT(known.veto, HasSubstr("no tuning database"));
-    for (const std::size_t size : sizes_of_headers<rooftile_decision>()) {
+    std::vector<std::size_t> sizes = sizes_of_headers<rooftile_decision>();
+    sizes.push_back(kDecisionOfFirstRelease);
+    for (const std::size_t size : sizes) {
       SCOPED_TRACE(size);
       const Resized decision(poison, size);
       if (size > sizeof known)
@@ -111,7 +113,7 @@ TEST_F(StructSize, ResultsAreAsLongAsTheCallersStructure) {
       const Resized expected(known, size);
       EXPECT_EQ(std::memcmp(decision.bytes(), expected.bytes(), size), 0);
     }
-    for (const std::size_t size : {sizeof known - 8, sizeof known + 1}) {
+    for (const std::size_t size : {kDecisionOfFirstRelease - 8, sizeof known + 1}) {
       known.struct_size = size;
       EXPECT_EQ(ask(&known), ROOFTILE_INVALID_ARGUMENT);
     }

@@ -15,10 +15,12 @@
 #include "generator/emit.h"
 #include "generator/space.h"
 #include "generator/version.h"
+#include "runtime/call/grouped_call.h"
 #include "runtime/device/device.h"
 #include "runtime/dispatch/context.h"
 #include "runtime/model/calibration.h"
 #include "tests/db/file_bytes.h"
+#include "tests/support/call_of.h"
 #include "tests/support/fast_kernel.h"
 #include "tests/support/first_device.h"
 #include "tests/support/forked_child.h"
@@ -51,6 +53,7 @@ class UntunedLogTest : public ::testing::Test {
                                                           .upload_gbps = 100,
                                                           .download_gbps = 100,
                                                           .fma_gflops = 200,
+                                                          .fma_f64_gflops = 200,
                                                           .levels = {{"memory", 100}},
                                                           .compute_units = 2},
                                                .host = host,
@@ -94,6 +97,28 @@ TEST_F(UntunedLogTest, CallsReachTheFileWhenTheContextIsClosed) {
       << "the leading dimensions of the caller were stored";
   EXPECT_EQ(found[0].calls, 3);
   EXPECT_EQ(found[1].calls, 1);
+}
+
+TEST_F(UntunedLogTest, CallsWithFloat64SumsCountForTheKernelThatTheyNeed) {
+  tune();
+  {
+    Context context({.database = file(),
+                     .cache_folder = folder_ / "cache",
+                     .deterministic = Deterministic::kYes,
+                     .precision = Precision::kExact64});
+    multiply(context, 530, 560, 500);
+    Product integers(
+        packed_problem(530, 560, 500, Transpose::kNo, Transpose::kNo, 1, parse_types("i8_f16")));
+    context.gemm(call_of(integers));
+    GroupedCall grouped = {{.problem = grouped_problem(530, 560, 500, {.experts = 2, .groups = 2})},
+                           {{0, 300}, {1, 230}}};
+    Product rows(packed_problem(530, 2 * 560, 500));
+    grouped.call.a = rows.a.data(), grouped.call.b = rows.b.data(), grouped.call.c = rows.c.data();
+    context.grouped(grouped);
+  }
+  std::vector<std::string> types;
+  for (const UntunedProblem& one : logged()) types.push_back(to_string(one.problem.types));
+  EXPECT_THAT(types, testing::UnorderedElementsAre("f64", "i8_i32"));
 }
 
 TEST_F(UntunedLogTest, TunedAndSmallProblemsAreNotCounted) {

@@ -17,7 +17,7 @@ inline rooftile_gemm_args problem_args(const Problem& p) {
   return {.struct_size = sizeof(rooftile_gemm_args),
           .type = static_cast<rooftile_type>(p.types.a),
           .type_c = static_cast<rooftile_type>(p.types.c),
-          .f16_sums = p.types.f16_sums ? 1 : 0,
+          .f16_sums = p.types.sums == Sums::kF16 ? 1 : 0,
           .trans_a = c_transpose(p.trans_a),
           .trans_b = c_transpose(p.trans_b),
           .m = p.m,

@@ -175,7 +175,7 @@ inline const std::vector<std::string>& other_types() {
 }
 /// Whether the device computes these types, which are float32 or among the above.
 inline bool computes(const DeviceProfile& device, const Types& types) {
-  return device.limits.float64_arithmetic || !is_float64(types);
+  return device.limits.float64_arithmetic || sum_type(types) != DataType::kF64;
 }
 /// Those that the device computes.
 inline std::vector<std::string> other_types_of(const DeviceProfile& device) {

@@ -86,6 +86,7 @@ void expect_sizes(const T& value, const Call& call, std::size_t least = sizeof(T
 
 /// Size of rooftile_gemm_args in version 0.1.0, where it ends before alpha_f64.
 inline constexpr std::size_t kGemmArgsOfFirstRelease = offsetof(rooftile_gemm_args, alpha_f64);
+inline constexpr std::size_t kDecisionOfFirstRelease = offsetof(rooftile_decision, host64_ns);
 inline constexpr std::size_t kEpilogueOfFirstRelease = offsetof(rooftile_epilogue, low_f64);
 
 }  // namespace rooftile

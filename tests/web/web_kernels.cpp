@@ -118,7 +118,7 @@ std::string case_text(const WebCase& c, const DeviceLimits& limits, Kernels& ker
   std::string text = fmt::format(
       R"({{"name":"{}; {}; {}","type_a":"{}","type_c":"{}","f16_sums":{},"quant_bits":{},"quant_block":{},"zero_point":{})",
       short_name(c.variant), to_string(signature_of(p)), to_string(p), name(t.a), name(t.c),
-      t.f16_sums, t.b.bits, t.b.block, static_cast<int>(t.b.zero_point));
+      t.sums == Sums::kF16, t.b.bits, t.b.block, static_cast<int>(t.b.zero_point));
   const auto number = [&](const char* key, auto value) {
     text += fmt::format(R"(,"{}":{})", key, value);
   };

@@ -74,7 +74,7 @@ bool surely_fits_registers(const Variant& v, const Types& types, const GpuGenera
   // The estimate does not count what a driver adds where it emulates matrix operations.
   if (v.family == Family::kMatrix && gpu.matrix_multiply_adds <= gpu.multiply_adds) return false;
   // A compiler may unpack all words of a quantised B of a trip ahead.
-  const Types unpacked{.a = types.a, .c = types.c, .f16_sums = types.f16_sums};
+  const Types unpacked{.a = types.a, .c = types.c, .sums = types.sums};
   return needed_registers(v, unpacked, gpu) <= kSureShare * available_registers(v, gpu);
 }
 

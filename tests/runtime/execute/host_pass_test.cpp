@@ -44,6 +44,17 @@ class HostPassTest : public ::testing::Test {
     EXPECT_NE(context.last_answer()->kernel, nullptr) << to_string(p);
   }
 
+  /// Float64 sums differ in their order only, which rounding to C hides from operands like these.
+  static void expect_as_on_the_host(Context& context, const Problem& p) {
+    Product on_device(p), on_host(p);
+    context.gemm(call_of(on_device, TierChoice::kDevice));
+    context.gemm(call_of(on_host, TierChoice::kHost64));
+    EXPECT_TRUE(std::ranges::equal(std::as_bytes(std::span(on_device.c)),
+                                   std::as_bytes(std::span(on_host.c))))
+        << to_string(p);
+    EXPECT_EQ(on_device.stored_c_elements, on_host.stored_c_elements) << to_string(p);
+  }
+
   ScratchFolder folder_;
   DeviceProfile device_ = first_device();
 };
@@ -85,6 +96,37 @@ TEST_F(HostPassTest, Float64StaysFloat64) {
     for (const float beta : {0.0f, 0.5f}) {
       expect_right_on_device(context, problem(epilogue, "f64", beta));
       expect_right_on_device(context, padded_batch(problem(epilogue, "f64", beta), 3, true));
+    }
+}
+
+TEST_F(HostPassTest, OtherOperandsHaveFloat64Sums) {
+  if (!device_.limits.float64_arithmetic) GTEST_SKIP() << "no float64 arithmetic";
+  Context context(options(parse_types("f64")));
+  for (const char* types : {"f32", "f16", "bf16_bf16", "f32_f16", "f16_f16", "i8", "u8_bf16",
+                            "f32xq4b32zf", "f16xq8b32z_f16", "f32xq6_k"})
+    for (const char* epilogue :
+         {"", "row_scale+column_scale+bias_column+gelu_erf+residual+clamp", "bias_row+silu"})
+      for (const float beta : {0.0f, 0.5f}) {
+        Problem p = problem(epilogue, types, beta);
+        p.types.sums = Sums::kF64;
+        expect_right_on_device(context, p);
+        expect_as_on_the_host(context, p);
+        if (!quantized(p.types)) expect_right_on_device(context, padded_batch(p, 3, beta == 0));
+      }
+}
+
+TEST_F(HostPassTest, Float64SumsOfIntegersAreThoseInInt32) {
+  Context context(options(parse_types("i8_i32")));
+  for (const char* types : {"i8", "i8_f16"})
+    for (const char* epilogue : {"", "row_scale+column_scale+bias_column+silu"}) {
+      Problem p = with_epilogue(
+          packed_problem(33, 17, 65'000, Transpose::kNo, Transpose::kYes, 1, parse_types(types)),
+          parse_epilogue(epilogue));
+      p.types.sums = Sums::kF64;
+      p.alpha = 0.001f;  // Some sums have more bits than float32, and C is finite in float16.
+      EXPECT_EQ(context.explain({.problem = p}).decision.pass_over, "c");
+      expect_right_on_device(context, p);
+      expect_as_on_the_host(context, p);
     }
 }
 

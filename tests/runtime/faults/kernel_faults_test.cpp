@@ -95,6 +95,25 @@ TEST_F(WrongKernel, IsDetectedByASpotCheckAndTheHostAnswers) {
   expect(multiply(*open()), Tier::kDevice, Reason::kPredicted);
 }
 
+TEST_F(Faults, Float64SumsOfAWrongKernelAreDetected) {
+  if (!device_.limits.float64_arithmetic) GTEST_SKIP() << "no float64 arithmetic";
+  const Types float64 = parse_types("f64");
+  write_test_database(database_, device_, {fast_kernel(device_), fallback_variant()}, {}, float64,
+                      no_host());
+  Problem product = problem_;
+  product.types = float64;
+  ShaderCache(cache_).spirv(changed(emit_gemm(fast_kernel(device_), signature_of(product)),
+                                    "return alpha * sum + old;",
+                                    "return alpha * sum * 1.000001 + old;"));
+  const auto context = open();
+  const Guard exact = {.precision = Precision::kExact64};
+  expect_one_line(said_by([&] {
+                    expect(multiply(*context, exact), Tier::kHost64, Reason::kPrecision);
+                    expect(multiply(*context, exact), Tier::kDevice, Reason::kPredicted);
+                  }),
+                  "spot check: element (");
+}
+
 TEST_F(WrongKernel, IsReportedOnceByAllThreads) {
   const auto context = open();
   expect_one_line(said_by([&] { multiply_by_threads(*context, checked_); }),

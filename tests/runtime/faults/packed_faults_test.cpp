@@ -177,7 +177,7 @@ TEST_F(PackedFaultsTest, HostTiersAndGuardsNeedTheOriginal) {
   args = call_.args;
   rooftile_guard guard = {.struct_size = sizeof guard, .precision = ROOFTILE_PRECISION_EXACT64};
   args.guard = &guard;
-  both(args, ROOFTILE_TIER_HOST64, "the requested precision needs the host, which reads");
+  both(args, ROOFTILE_TIER_HOST64, "the requested precision reads");
   guard = {.struct_size = sizeof guard, .scan_range = 1, .check_spots = 1};
   both(args, ROOFTILE_TIER_DEVICE, "the scan, or the check of the result, reads");
 }

@@ -163,7 +163,7 @@ TEST_F(HalfSumsOfQuantizedB, OfResidentOperandsDoNotOverflow) {
 TEST_F(HalfSumsOfQuantizedB, OfHostOperandsDoNotOverflow) {
   Product product = adversarial(0x1p-10f);
   GemmCall call = call_of(product, TierChoice::kDevice);
-  call.problem.types.f16_sums = true;
+  call.problem.types.sums = Sums::kF16;
   context_->context.gemm(call);
   product.expect_right();
 }
