@@ -187,4 +187,9 @@ GemmCall range_of(const GemmCall& call, CutAlong along, std::int64_t begin, std:
   return part_of(product_of_batch(call, 0), part);
 }
 
+GemmCall range_of_k(const GemmCall& call, std::int64_t begin, std::int64_t size) {
+  const Problem& p = call.problem;
+  return part_of(product_of_batch(call, 0), {{0, p.m}, {0, p.n}, {begin, begin + size}});
+}
+
 }  // namespace rooftile

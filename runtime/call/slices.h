@@ -32,5 +32,8 @@ std::int64_t cut_grain(CutAlong along);
 /// those of a call with one matrix. Calls of disjoint ranges write disjoint parts of C, so that
 /// they may run at the same time.
 GemmCall range_of(const GemmCall& call, CutAlong along, std::int64_t begin, std::int64_t size);
+/// Returns the call for this range of k, of a call with one matrix. It adds to C where the range
+/// begins later than k, and has the epilogue where the range ends with k.
+GemmCall range_of_k(const GemmCall& call, std::int64_t begin, std::int64_t size);
 
 }  // namespace rooftile

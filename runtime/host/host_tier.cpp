@@ -1,6 +1,7 @@
 #include "runtime/host/host_tier.h"
 
 #include <algorithm>
+#include <atomic>
 #include <memory>
 #include <new>
 #include <optional>
@@ -8,10 +9,13 @@
 #include <vector>
 
 #include "core/error.h"
+#include "runtime/call/slices.h"
 #include "runtime/host/host_epilogue.h"
 #include "runtime/host/host_integers.h"
 #include "runtime/host/host_operands.h"
+#include "runtime/model/predict.h"
 #include "runtime/support/float_environment.h"
+#include "runtime/support/parallel.h"
 
 namespace rooftile {
 namespace {
@@ -21,49 +25,175 @@ bool is_plain(const Problem& p, Tier tier) {
   return !any(p.epilogue) && (is_float64(p.types) || (p.types == Types{} && tier != Tier::kHost64));
 }
 
-/// Sums, scalars and epilogue in Real, float or double.
+/// One operand of a product as Real, float or double: the caller's memory where it has that type,
+/// else a widened copy without padding. A matrix that is asked for again is widened once.
+template <typename Real>
+class WideOperand {
+ public:
+  /// Takes memory for the operand of a problem, or of parts of it.
+  WideOperand(Operand operand, const Problem& p, WidenOn most) : operand_(operand), most_(most) {
+    const Extent extent = stored(p);
+    if (reads_operands(p) && !is_wide(p)) copy_ = uninitialized<Real>(extent.rows * extent.columns);
+  }
+  /// Null where it is not read.
+  const Real* of(const GemmCall& call, std::int64_t i) {
+    const Problem& p = call.problem;
+    if (!reads_operands(p)) return nullptr;
+    const void* const matrix = operand_ == Operand::kA ? call.a_of(i) : call.b_of(i);
+    if (is_wide(p)) return static_cast<const Real*>(matrix);
+    if (matrix != widened_) widen(call, matrix);
+    widened_ = matrix;
+    return copy_.get();
+  }
+  bool is_wide(const Problem& p) const { return is_type<Real>(p.types.a) && !is_quantized(p); }
+  /// Elements between the rows of what of() returns; at least 1.
+  std::int64_t ld(const Problem& p) const {
+    return is_wide(p) ? (operand_ == Operand::kA ? p.lda : p.ldb)
+                      : std::max<std::int64_t>(stored(p).columns, 1);
+  }
+
+ private:
+  bool is_quantized(const Problem& p) const {
+    return operand_ == Operand::kB && quantized(p.types);
+  }
+  Extent stored(const Problem& p) const {
+    if (is_quantized(p)) return {p.n, p.k};
+    return operand_ == Operand::kA ? stored_a(p) : stored_b(p);
+  }
+  void widen(const GemmCall& call, const void* matrix) {
+    const Problem& p = call.problem;
+    if (is_quantized(p)) return dequantize_matrix(p, call.quantized_b(), copy_.get());
+    const Extent extent = stored(p);
+    widen_rows(p.types.a, extent, matrix, operand_ == Operand::kA ? p.lda : p.ldb, copy_.get(),
+               extent.columns, most_);
+  }
+
+  Operand operand_;
+  WidenOn most_;
+  const void* widened_ = nullptr;
+  std::unique_ptr<Real[]> copy_;
+};
+
+/// How much of a product is computed at a time. Thin products, of few rows or few columns, take
+/// less time than widening the large operand: its copies are made in parts that stay in a
+/// processor's cache.
+struct Parts {
+  CutAlong along = CutAlong::kBatch;
+  std::int64_t width = 1, count = 1;  // along C
+  std::int64_t depth = 0;             // of k; 0: all
+};
+
+/// Products with sums, scalars and epilogue in Real, float or double.
+template <typename Real>
+class WideProduct {
+ public:
+  /// Takes memory for the call, or for others that are not larger. depth: of k at a time; 0: all.
+  WideProduct(const GemmCall& call, std::int64_t depth, WidenOn most)
+      : depth_(depth),
+        a_(Operand::kA, at_a_time(call.problem, depth), most),
+        b_(Operand::kB, at_a_time(call.problem, depth), most) {
+    const Problem& p = call.problem;
+    if (is_apart(call)) sums_ = uninitialized<Real>(p.m * p.n);
+  }
+
+  void run(const HostBlas& blas, const GemmCall& call, HostThreads threads) {
+    const Problem& p = call.problem;
+    const bool fuses = any(p.epilogue), apart = is_apart(call);
+    for (std::int64_t i = 0; i < p.batch; ++i) {
+      void* const c = call.c_of(i);
+      Real* const product = apart ? sums_.get() : static_cast<Real*>(c);
+      const std::int64_t ld = apart ? p.n : p.ldc;
+      // The epilogue scales the sums before beta * C is added, so BLAS must not add C.
+      double beta = fuses ? 0 : p.beta;
+      if (apart && beta != 0) widen_rows(p.types.c, {p.m, p.n}, c, p.ldc, product, p.n);
+      if (depth_ == 0) multiply(blas, call, i, beta, product, ld, threads);
+      for (std::int64_t begin = 0; depth_ > 0 && begin < p.k; begin += depth_, beta = 1) {
+        const std::int64_t size = std::min(depth_, p.k - begin);
+        multiply(blas, range_of_k(call, begin, size), 0, beta, product, ld, threads);
+      }
+      if (fuses)
+        apply_epilogue(p, call.epilogue, i, product, ld, c);
+      else if (apart)
+        narrow_matrix(p.types.c, {p.m, p.n}, product, p.n, c, p.ldc);
+    }
+  }
+
+ private:
+  /// Whether the sums need memory of their own. A residual that is C must not be overwritten.
+  static bool is_apart(const GemmCall& call) {
+    const Problem& p = call.problem;
+    return !is_type<Real>(p.types.c) || (any(p.epilogue) && p.beta != 0) || residual_is_c(call);
+  }
+  static Problem at_a_time(Problem p, std::int64_t depth) {
+    if (depth > 0) p.k = std::min(p.k, depth);
+    return p;
+  }
+  void multiply(const HostBlas& blas, const GemmCall& call, std::int64_t i, double beta,
+                Real* product, std::int64_t ld, HostThreads threads) {
+    const Problem& p = call.problem;
+    Problem one = one_product(p);
+    one.types = {};
+    one.beta = beta;
+    one.ldc = ld;
+    // A and B must not be read where they do not affect the result.
+    if (!reads_operands(p)) one.k = 0;
+    one.lda = std::max(a_.ld(p), stored_a(one).columns);
+    one.ldb = std::max(b_.ld(p), stored_b(one).columns);
+    const Real* const a = a_.of(call, i);
+    const Real* const b = b_.of(call, i);
+    if constexpr (std::is_same_v<Real, double>)
+      blas.dgemm(one, a, b, product, threads);
+    else
+      blas.sgemm(one, a, b, product, threads);
+  }
+
+  std::int64_t depth_;
+  WideOperand<Real> a_, b_;
+  std::unique_ptr<Real[]> sums_;
+};
+
+/// The parts of a product that is_thin_for_host(), where its large operand is widened.
+template <typename Real>
+Parts parts_of(const Problem& p, std::int64_t threads) {
+  // Elements of a part of the large operand, and its columns of op(B) or rows of op(A): enough to
+  // read memory in sequence, and few enough for one thread to convert C's.
+  constexpr std::int64_t kPart = 1 << 18, kLeastWidth = 128, kMostWidth = 1024;
+  const bool of_b = p.m <= p.n;
+  const bool widens = !is_type<Real>(p.types.a) || (of_b && quantized(p.types));
+  if (!reads_operands(p) || !widens || !is_thin_for_host(p)) return {};
+  Parts parts = {.along = of_b ? CutAlong::kColumns : CutAlong::kRows};
+  const std::int64_t whole = length(p, parts.along);
+  const bool whole_rows = of_b ? p.trans_b == Transpose::kYes : p.trans_a == Transpose::kNo;
+  if (whole_rows) {
+    parts.width = std::clamp<std::int64_t>(kPart / p.k, 1, kMostWidth);
+  } else {
+    parts.width = std::clamp(whole / threads, kLeastWidth, kMostWidth);
+    parts.depth = kPart / parts.width;
+  }
+  parts.count = (whole + parts.width - 1) / parts.width;
+  return parts.count < threads ? Parts() : parts;
+}
+
 template <typename Real>
 void run_in(const HostBlas& blas, const GemmCall& call, HostThreads threads) {
-  const Problem& p = call.problem;
-  const bool fuses = any(p.epilogue);
-  Problem one = one_product(p);
-  one.types = {};
-  // The epilogue scales the sums before beta * C is added, so BLAS must not add C. A residual that
-  // is C must not be overwritten.
-  if (fuses) one.beta = 0;
-  const bool apart = !is_type<Real>(p.types.c) || (fuses && p.beta != 0) || residual_is_c(call);
-  const std::unique_ptr<Real[]> sums = apart ? uninitialized<Real>(p.m * p.n) : nullptr;
-  if (apart) one.ldc = p.n;
-  // A and B must not be read where they do not affect the result.
-  const bool reads = reads_operands(p);
-  if (!reads) one.k = 0;
-  const Extent nothing = {0, 0};
-  WideOperand<Real> a(p.types.a, reads ? stored_a(p) : nothing, p.lda);
-  WideOperand<Real> b(p.types.a, reads && !quantized(p.types) ? stored_b(p) : nothing, p.ldb);
-  one.lda = std::max(a.ld(), stored_a(one).columns);
-  one.ldb =
-      quantized(p.types) ? std::max<std::int64_t>(p.k, 1) : std::max(b.ld(), stored_b(one).columns);
-  std::unique_ptr<Real[]> dequantized_b;
-  if (reads && quantized(p.types)) {
-    dequantized_b = uninitialized<Real>(p.n * p.k);
-    dequantize_matrix(p, call.quantized_b(), dequantized_b.get());
-  }
-  for (std::int64_t i = 0; i < p.batch; ++i) {
-    void* const c = call.c_of(i);
-    Real* const product = apart ? sums.get() : static_cast<Real*>(c);
-    if (apart && one.beta != 0) widen_rows(p.types.c, {p.m, p.n}, c, p.ldc, product, p.n);
-    const Real* const of_a = a.of(reads ? call.a_of(i) : nullptr);
-    const Real* const of_b =
-        dequantized_b ? dequantized_b.get() : b.of(reads ? call.b_of(i) : nullptr);
-    if constexpr (std::is_same_v<Real, double>)
-      blas.dgemm(one, of_a, of_b, product, threads);
-    else
-      blas.sgemm(one, of_a, of_b, product, threads);
-    if (fuses)
-      apply_epilogue(p, call.epilogue, i, product, one.ldc, c);
-    else if (apart)
-      narrow_matrix(p.types.c, {p.m, p.n}, product, p.n, c, p.ldc);
-  }
+  const std::int64_t workers = threads == HostThreads::kOne ? 1 : blas.threads();
+  const Parts parts = parts_of<Real>(call.problem, workers);
+  if (parts.along == CutAlong::kBatch)
+    return WideProduct<Real>(call, 0, WidenOn::kAllProcessors).run(blas, call, threads);
+  const auto part = [&](std::int64_t i) {
+    const std::int64_t begin = i * parts.width;
+    return range_of(call, parts.along, begin,
+                    std::min(parts.width, length(call.problem, parts.along) - begin));
+  };
+  std::vector<WideProduct<Real>> products;
+  for (std::int64_t i = 0; i < workers; ++i)
+    products.emplace_back(part(0), parts.depth, WidenOn::kThisThread);
+  std::atomic<std::int64_t> next = 0;
+  parallel_ranges(workers, 1, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t worker = begin; worker < end; ++worker)
+      for (std::int64_t i = next++; i < parts.count; i = next++)
+        products[static_cast<std::size_t>(worker)].run(blas, part(i), HostThreads::kOne);
+  });
 }
 
 void run_integers(const HostBlas& blas, const GemmCall& call, HostThreads threads) {

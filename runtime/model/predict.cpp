@@ -116,6 +116,12 @@ double HostModel::gflops(const Problem& p, const LogSizes& sizes) const {
   return std::exp2((of_vectors ? vector_rate_ : rate_).at(place));
 }
 
+bool is_thin_for_host(const Problem& p) {
+  constexpr std::int64_t kMostRows = 128, kLeastElements = 1 << 19;
+  return p.batch == 1 && std::min(p.m, p.n) <= kMostRows &&
+         std::max(p.m, p.n) * p.k >= kLeastElements;
+}
+
 double HostModel::predict_ns(const Problem& p, const LogSizes& sizes) const {
   if (!calibrated()) return std::numeric_limits<double>::infinity();
   const Problem one = one_product(p);
@@ -133,7 +139,7 @@ double HostModel::predict_ns(const Problem& p, const LogSizes& sizes) const {
     // GEMM.
     Problem wide = one;
     wide.types = {};
-    ns += (bytes + minimum_bytes(wide)) / gbps_;
+    ns += (bytes + (is_thin_for_host(p) ? 0 : minimum_bytes(wide))) / gbps_;
   }
   return std::max(call_ns_, ns) * static_cast<double>(p.batch);
 }

@@ -32,6 +32,11 @@ struct PredictedClass {
 };
 
 /// One host tier (docs/model.md).
+/// Whether the host widens operands in parts that stay in a processor's cache, instead of all at
+/// once: for thin products, of few rows or columns, which take less time than a copy of the large
+/// operand (runtime/host/host_tier.cpp).
+bool is_thin_for_host(const Problem& p);
+
 class HostModel {
  public:
   HostModel() = default;

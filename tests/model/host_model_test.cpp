@@ -212,6 +212,23 @@ TEST(HostModel, Float64TakesLongerButForTheCallAndIsNotWidened) {
   EXPECT_DOUBLE_EQ(model.predict_ns(retyped(small, parse_types("f64"))), 300);
 }
 
+TEST(HostModel, ThinProductsAreWidenedWithoutACopyInMemory) {
+  const HostModel model(
+      {.call_ns = 100, .gbps = 20, .gemm = {{64, 64, 64, 20}, {512, 512, 512, 40}}});
+  const auto extra_ns = [&](std::int64_t m, std::int64_t batch) {
+    Problem p = packed_problem(m, 4096, 1024, Transpose::kNo, Transpose::kNo, batch);
+    const double plain_ns = model.predict_ns(p);
+    p.types.a = DataType::kF16;
+    return model.predict_ns(p) - plain_ns;
+  };
+  const auto bytes = [](std::int64_t m, double each) {
+    return each * static_cast<double>(m * 1024 + 4096 * 1024) + 4.0 * static_cast<double>(m * 4096);
+  };
+  EXPECT_NEAR(extra_ns(128, 1), bytes(128, 2) / 20, 1);
+  EXPECT_NEAR(extra_ns(129, 1), (bytes(129, 2) + bytes(129, 4)) / 20, 1);
+  EXPECT_NEAR(extra_ns(128, 2), 2 * (bytes(128, 2) + bytes(128, 4)) / 20, 1);
+}
+
 TEST(HostModel, UncalibratedIsInfinitelySlow) {
   EXPECT_FALSE(HostModel().calibrated());
   EXPECT_EQ(HostModel(HostRates{.call_ns = 3, .gbps = 4}).predict_ns(packed_problem(4, 5, 6)),

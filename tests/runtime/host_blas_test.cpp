@@ -25,6 +25,31 @@ TEST(HostBlasTest, BothThreadCountsAndFloat64AreRight) {
   }
 }
 
+// The large operand has parts of 1,024 columns or rows and 256 of k, or of 436 whole rows.
+TEST(HostBlasTest, ThinProductsWithWidenedOperandsAreRight) {
+  const auto expect_right = [](const Problem& p) {
+    for (const Tier tier : {Tier::kHost, Tier::kHost1, Tier::kHost64}) {
+      Product product(p);
+      run_on_host(HostBlas::get(), call_of(product), tier, HostThreads::kAll);
+      Problem wide = p;
+      if (tier == Tier::kHost64) wide.types.sums = Sums::kF64;
+      product.problem = wide;
+      product.expect_right();
+    }
+  };
+  for (const auto& [m, n] : {std::pair(3, 1'100), std::pair(1, 1'500), std::pair(1'100, 2)})
+    for (const Transpose trans_a : {Transpose::kNo, Transpose::kYes})
+      for (const Transpose trans_b : {Transpose::kNo, Transpose::kYes})
+        for (const char* types : {"f32", "f16", "bf16_bf16", "f32_f16"})
+          expect_right(with_epilogue(
+              padded_problem(m, n, 600, trans_a, trans_b, 2.0f, 0.5f, parse_types(types)),
+              parse_epilogue(m == 3 ? "bias_column+relu+residual" : "")));
+  for (const char* types : {"f32xq4b32zf", "f16xq8b32z_f16", "f32xq4_k"})
+    expect_right(with_epilogue(padded_problem(2, 1'100, 600, Transpose::kNo, Transpose::kYes, 1.0f,
+                                              0.5f, parse_types(types)),
+                               parse_epilogue("row_scale+column_scale+bias_row+silu")));
+}
+
 TEST(HostBlasTest, OneThreadRestoresTheSetting) {
   const int before = HostBlas::get().threads();
   Product product(padded_problem(5, 6, 7, Transpose::kNo, Transpose::kNo));
