@@ -51,7 +51,7 @@ class Context {
   /// called by any thread, also after the context's end, when it counts nothing.
   const std::function<void(const Problem&)>& grouped_counter() const;
   Explanation explain(const GemmCall& call, const Residencies& where = {}) const;
-  /// Of a call that was answered so: with its guard, and the kernel and shares that it had.
+  /// Explains a call that was answered: with its guard, and the kernel and shares that it had.
   Explanation explain_answer(const Answer& answer) const;
   /// Returns the model's decision alone, without regard to forced tiers.
   Decision decide(const Problem& p, const Residencies& where = {}) const;

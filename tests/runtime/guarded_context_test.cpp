@@ -36,7 +36,7 @@ class GuardedContext : public ::testing::Test {
                         {}, types, calibration_);
   }
 
-  /// Of a deterministic context, which waits for its kernels and certifies none on demand.
+  /// The context is deterministic: it waits for its kernels and certifies none on demand.
   ContextOptions options() const {
     return {.database = folder_ / "tuned.db",
             .cache_folder = folder_ / "cache",
