@@ -79,6 +79,7 @@ inline bool has_separate_scales(const Types& t) {
 }
 /// Whether a quantised B has its scales in its blocks.
 inline bool has_block_format(const Types& t) { return t.b.format != BlockFormat::kSeparate; }
+inline constexpr Types kFloat64Types = {.a = DataType::kF64, .c = DataType::kF64};
 constexpr bool is_float64(const Types& t) { return t.a == DataType::kF64; }
 /// Whether sums are float64 beside operands of another type.
 constexpr bool widens_sums(const Types& t) { return t.sums == Sums::kF64; }

@@ -42,9 +42,8 @@ bool has_from_lanes(int lanes) {  // templates/fragment/multiply.glsl
 }
 
 /// The most bytes, those of float64 kernels with an epilogue; every device of Vulkan has 128.
-constexpr Types kFloat64 = {.a = DataType::kF64, .c = DataType::kF64};
 constexpr std::size_t kPushConstants =
-    block_bytes<GemmPushConstants>(kFloat64) + block_bytes<EpiloguePushConstants>(kFloat64);
+    block_bytes<GemmPushConstants>(kFloat64Types) + block_bytes<EpiloguePushConstants>(kFloat64Types);
 
 /// The fewest bytes of shared memory, over all types and transposes.
 std::int64_t least_shared_bytes(const Variant& v) {

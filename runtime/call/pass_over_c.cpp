@@ -7,7 +7,6 @@
 namespace rooftile {
 namespace {
 
-constexpr Types kFloat64 = {.a = DataType::kF64, .c = DataType::kF64};
 constexpr std::int64_t kRowStep = 4;  // elements that a row of the device's sums is rounded up to
 
 /// Bytes of a pass that reads the sums and makes C of them.
@@ -27,13 +26,13 @@ double bytes_over_c(const Problem& p, DataType sums) {
 Types types_before_pass(const Problem& p) {
   if (!widens_sums(p.types)) return sums_signature(signature_of(p)).types;
   // Where k is legal, int32 holds the sums of 8-bit integers.
-  return is_8_bit(p.types.a) ? Types{.a = p.types.a, .c = DataType::kI32} : kFloat64;
+  return is_8_bit(p.types.a) ? Types{.a = p.types.a, .c = DataType::kI32} : kFloat64Types;
 }
 
 Problem problem_before_host_pass(const Problem& p, const Types& types) {
   Problem plain = packed_problem(p.m, p.n, p.k, p.trans_a, p.trans_b, p.batch, types);
   if (p.stride_a == 0) plain.stride_a = 0;
-  if (p.stride_b == 0 || quantized(p.types)) plain.stride_b = 0;
+  if (p.stride_b == 0) plain.stride_b = 0;
   // The kernels' integer sums are scaled by the host.
   plain.alpha = types.c == DataType::kI32 && p.alpha != 0.0f ? 1.0f : p.alpha;
   return plain;

@@ -28,7 +28,6 @@ struct PlainCall {
   void* c = nullptr;
 };
 
-inline constexpr Types kFloat64Types = {.a = DataType::kF64, .c = DataType::kF64};
 
 /// Whether all values that were combined by bitwise or are legal sizes of a plain call.
 inline bool is_plain_size(std::int64_t sizes) {

@@ -105,11 +105,13 @@ void Context::gemm(const GemmCall& call) {
   const bool unread = packed && (is_empty(call.problem) || !reads_operands(call.problem));
   const Types& types = call.problem.types;
   const Request given = impl_->planner.request(call);
-  if (!unread && sums_of(types, given.guard) == types.sums) {
+  const Sums sums = sums_of(types, given.guard);
+  if (!unread && sums == types.sums) {
     validate_call(call);
     return impl_->run(given);
   }
-  GemmCall asked = impl_->with_sums(call);
+  GemmCall asked = call;
+  asked.problem.types.sums = sums;
   if (unread) asked.packed = nullptr;
   validate_call(asked);
   impl_->run(impl_->planner.request(asked));
@@ -118,7 +120,14 @@ void Context::gemm(const GemmCall& call) {
 void Context::grouped(const GroupedCall& call) {
   PlanCache::of_this_thread().last.context = 0;
   validate_call(call);
-  const GroupedCall asked = {impl_->with_sums(call.call), call.groups};
+  const Types& types = call.call.problem.types;
+  const Sums sums = sums_of(types, impl_->planner.request(call.call).guard);
+  std::optional<GroupedCall> changed;
+  if (sums != types.sums) {
+    changed = call;
+    changed->call.problem.types.sums = sums;
+  }
+  const GroupedCall& asked = changed ? *changed : call;
   GemmCall of_rows = asked.call;
   of_rows.problem.m = rows_of(asked.groups);
   impl_->run(impl_->planner.request(of_rows, &asked));

@@ -136,11 +136,11 @@ std::span<const std::unique_ptr<OtherDevice>> ContextState::other_devices() try 
 
 std::atomic<std::int64_t>* ContextState::untuned_counter(const Problem& of_call,
                                                          double most_gain_ns) const {
-  const Problem p = tunable_problem(of_call);
+  if (untuned == nullptr || !counts || !reads_operands(of_call)) return nullptr;
   if (widens_sums(of_call.types) && is_grouped(of_call)) return nullptr;  // Those are the host's.
+  const Problem p = tunable_problem(of_call);
   if (is_float64(p.types) && data.profile && !data.profile->limits.float64_arithmetic)
     return nullptr;
-  if (untuned == nullptr || !counts || !reads_operands(p)) return nullptr;
   const bool worthwhile =
       is_calibrated(data.model.device()) ? most_gain_ns > 0 : flops(p) >= kLeastLoggedFlops;
   if (!worthwhile || data.buckets.contains(bucket_of(p)) || (device != nullptr && !device->fits(p)))

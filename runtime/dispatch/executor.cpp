@@ -101,8 +101,7 @@ Outcome Executor::on_device(const Request& r, Plan& plan) {
       if (plan.only_device)
         fail(ErrorCode::kUnsupported,
              "{}, and the range scan of its guard or precision keeps such calls from the forced "
-             "device; "
-             "leave the tier to the runtime, or force a host tier",
+             "device; leave the tier to the runtime, or force a host tier",
              refusal->reason);
       return on_host(r, plan, plan.host, Reason::kPrecision);
     }

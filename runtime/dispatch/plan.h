@@ -23,6 +23,8 @@ struct Request {
 
   const Problem& problem() const { return call->problem; }
   bool is_forced() const { return tier != TierChoice::kAuto; }
+  /// Whether it has a scan or a check besides those that come with float64 sums.
+  bool asks_for_checks() const { return is_guarded(guard) && !widens_sums(problem().types); }
 };
 
 /// The problem whose calls are counted and logged: each grouped call has other groups.

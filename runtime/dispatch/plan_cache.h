@@ -82,7 +82,7 @@ class PlanCache {
   /// those of float64 sums do not; grouped calls hardly ever repeat their groups; forced tiers need
   /// no prediction, but whether a packed operand can be used is asked once.
   static bool keeps(const Request& r) {
-    return (!is_guarded(r.guard) || widens_sums(r.problem().types)) && r.grouped == nullptr &&
+    return !r.asks_for_checks() && r.grouped == nullptr &&
            (!r.is_forced() || r.call->packed != nullptr);
   }
   /// Returns nullptr when the plan is not in the cache.

@@ -32,7 +32,7 @@ double gain_ns(const Request& r, const Choice& choice) {
 /// What is special about the request, for the log.
 std::string about(const Request& r) {
   if (r.call->packed != nullptr) return about_packed(*r.call);
-  return is_guarded(r.guard) && !widens_sums(r.problem().types) ? "guarded" : "";
+  return r.asks_for_checks() ? "guarded" : "";
 }
 
 }  // namespace
@@ -103,8 +103,7 @@ Plan Planner::plan(const Request& r) const {
     plan = predicted(r, choice);
     if (choice.veto_name == Veto::kDeviceGone) state_.device->warn_gone();
     plan.untuned_calls = state_.untuned_counter(counted_problem(r), gain_ns(r, choice));
-    const bool guarded = is_guarded(r.guard) && !widens_sums(r.problem().types);
-    if (!packed && r.grouped == nullptr && !guarded) request_kernel(r, choice);
+    if (!packed && r.grouped == nullptr && !r.asks_for_checks()) request_kernel(r, choice);
   }
   if (state_.log != nullptr && (!r.is_forced() || packed)) log_plan(r, plan);
   return plan;

@@ -1,7 +1,6 @@
 #include "runtime/host/grouped_host.h"
 
 #include <algorithm>
-#include <atomic>
 #include <exception>
 #include <mutex>
 #include <vector>
@@ -37,19 +36,15 @@ std::vector<Work> work_of(const GroupedCall& grouped) {
 /// one call wait for each other, which costs more than it saves where there are calls enough.
 void run_beside_each_other(const HostBlas& blas, const std::vector<const GemmCall*>& calls,
                            Tier tier) {
-  std::atomic<std::size_t> next = 0;
   std::mutex failing;
   std::exception_ptr failure;
-  const auto threads =
-      std::min<std::int64_t>(static_cast<std::int64_t>(calls.size()), blas.threads());
-  parallel_ranges(threads, 1, [&](std::int64_t begin, std::int64_t end) {
-    for (std::int64_t thread = begin; thread < end; ++thread) try {
-        for (std::size_t i = next++; i < calls.size(); i = next++)
-          run_on_host(blas, *calls[i], tier, HostThreads::kOne);
-      } catch (...) {
-        const std::lock_guard lock(failing);
-        failure = std::current_exception();
-      }
+  parallel_tasks(std::ssize(calls), blas.threads(), [&](std::int64_t, std::int64_t i) {
+    try {
+      run_on_host(blas, *calls[static_cast<std::size_t>(i)], tier, HostThreads::kOne);
+    } catch (...) {
+      const std::lock_guard lock(failing);
+      failure = std::current_exception();
+    }
   });
   if (failure != nullptr) std::rethrow_exception(failure);
 }

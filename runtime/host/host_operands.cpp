@@ -31,9 +31,9 @@ template void narrow_matrix(DataType, Extent, const double*, std::int64_t, void*
 
 template <typename Real>
 void widen_rows(DataType type, Extent extent, const void* from, std::int64_t ld_from, Real* to,
-                std::int64_t ld_to, WidenOn most) {
+                std::int64_t ld_to, HostThreads threads) {
   const std::int64_t grain =
-      most == WidenOn::kThisThread ? extent.rows : rows_per_thread(extent.columns);
+      threads == HostThreads::kOne ? extent.rows : rows_per_thread(extent.columns);
   parallel_ranges(extent.rows, grain, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t row = begin; row < end; ++row)
       widen(type, static_cast<const char*>(from) + row * ld_from * bytes_of(type), to + row * ld_to,
@@ -41,9 +41,9 @@ void widen_rows(DataType type, Extent extent, const void* from, std::int64_t ld_
   });
 }
 template void widen_rows(DataType, Extent, const void*, std::int64_t, float*, std::int64_t,
-                         WidenOn);
+                         HostThreads);
 template void widen_rows(DataType, Extent, const void*, std::int64_t, double*, std::int64_t,
-                         WidenOn);
+                         HostThreads);
 
 template <typename Real>
 void dequantize_matrix(const Problem& p, const QuantizedOperand& b, Real* to) {

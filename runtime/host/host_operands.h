@@ -5,6 +5,7 @@
 #include <type_traits>
 
 #include "core/quantized.h"
+#include "runtime/host/host_blas.h"
 
 namespace rooftile {
 
@@ -24,11 +25,10 @@ constexpr bool is_type(DataType type) {
 template <typename Real>
 void narrow_matrix(DataType type, Extent extent, const Real* from, std::int64_t ld_from, void* to,
                    std::int64_t ld_to);
-enum class WidenOn : std::uint8_t { kThisThread, kAllProcessors };
 /// Converts rows of a matrix of another type to rows of Real, ld_to elements apart.
 template <typename Real>
 void widen_rows(DataType type, Extent extent, const void* from, std::int64_t ld_from, Real* to,
-                std::int64_t ld_to, WidenOn most = WidenOn::kAllProcessors);
+                std::int64_t ld_to, HostThreads threads = HostThreads::kAll);
 /// Dequantises B to op(B): n x k elements with ld k.
 template <typename Real>
 void dequantize_matrix(const Problem& p, const QuantizedOperand& b, Real* to);

@@ -40,7 +40,7 @@ class HostPass {
   bool prepared_ = false;
   // Operands without padding, in the type of the product's; null: as the call has them.
   std::unique_ptr<std::byte[]> wide_a_, wide_b_;
-  std::unique_ptr<std::byte[]> sums_;  // what the product writes; null: it writes to the call's C
+  std::unique_ptr<std::byte[]> sums_;  // C of the product; null: that is the C of the call
 };
 
 }  // namespace rooftile

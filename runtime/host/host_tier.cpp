@@ -1,7 +1,6 @@
 #include "runtime/host/host_tier.h"
 
 #include <algorithm>
-#include <atomic>
 #include <memory>
 #include <new>
 #include <optional>
@@ -31,45 +30,50 @@ template <typename Real>
 class WideOperand {
  public:
   /// Takes memory for the operand of a problem, or of parts of it.
-  WideOperand(Operand operand, const Problem& p, WidenOn most) : operand_(operand), most_(most) {
+  WideOperand(Operand operand, const Problem& p, HostThreads threads)
+      : operand_(operand), threads_(threads) {
     const Extent extent = stored(p);
-    if (reads_operands(p) && !is_wide(p)) copy_ = uninitialized<Real>(extent.rows * extent.columns);
+    if (reads_operands(p) && !is_wide(operand_, p))
+      copy_ = uninitialized<Real>(extent.rows * extent.columns);
   }
   /// Null where it is not read.
   const Real* of(const GemmCall& call, std::int64_t i) {
     const Problem& p = call.problem;
     if (!reads_operands(p)) return nullptr;
     const void* const matrix = operand_ == Operand::kA ? call.a_of(i) : call.b_of(i);
-    if (is_wide(p)) return static_cast<const Real*>(matrix);
+    if (is_wide(operand_, p)) return static_cast<const Real*>(matrix);
     if (matrix != widened_) widen(call, matrix);
     widened_ = matrix;
     return copy_.get();
   }
-  bool is_wide(const Problem& p) const { return is_type<Real>(p.types.a) && !is_quantized(p); }
+  /// Whether the operand needs no copy.
+  static bool is_wide(Operand operand, const Problem& p) {
+    return is_type<Real>(p.types.a) && !is_quantized(operand, p);
+  }
   /// Elements between the rows of what of() returns; at least 1.
   std::int64_t ld(const Problem& p) const {
-    return is_wide(p) ? (operand_ == Operand::kA ? p.lda : p.ldb)
-                      : std::max<std::int64_t>(stored(p).columns, 1);
+    return is_wide(operand_, p) ? (operand_ == Operand::kA ? p.lda : p.ldb)
+                                : std::max<std::int64_t>(stored(p).columns, 1);
   }
 
  private:
-  bool is_quantized(const Problem& p) const {
-    return operand_ == Operand::kB && quantized(p.types);
+  static bool is_quantized(Operand operand, const Problem& p) {
+    return operand == Operand::kB && quantized(p.types);
   }
   Extent stored(const Problem& p) const {
-    if (is_quantized(p)) return {p.n, p.k};
+    if (is_quantized(operand_, p)) return {p.n, p.k};
     return operand_ == Operand::kA ? stored_a(p) : stored_b(p);
   }
   void widen(const GemmCall& call, const void* matrix) {
     const Problem& p = call.problem;
-    if (is_quantized(p)) return dequantize_matrix(p, call.quantized_b(), copy_.get());
+    if (is_quantized(operand_, p)) return dequantize_matrix(p, call.quantized_b(), copy_.get());
     const Extent extent = stored(p);
     widen_rows(p.types.a, extent, matrix, operand_ == Operand::kA ? p.lda : p.ldb, copy_.get(),
-               extent.columns, most_);
+               extent.columns, threads_);
   }
 
   Operand operand_;
-  WidenOn most_;
+  HostThreads threads_;
   const void* widened_ = nullptr;
   std::unique_ptr<Real[]> copy_;
 };
@@ -80,7 +84,7 @@ class WideOperand {
 struct Parts {
   CutAlong along = CutAlong::kBatch;
   std::int64_t width = 1, count = 1;  // along C
-  std::int64_t depth = 0;             // of k; 0: all
+  std::int64_t depth = 0;             // steps of k; 0: all of them
 };
 
 /// Products with sums, scalars and epilogue in Real, float or double.
@@ -88,10 +92,10 @@ template <typename Real>
 class WideProduct {
  public:
   /// Takes memory for the call, or for others that are not larger. depth: of k at a time; 0: all.
-  WideProduct(const GemmCall& call, std::int64_t depth, WidenOn most)
+  WideProduct(const GemmCall& call, std::int64_t depth, HostThreads threads)
       : depth_(depth),
-        a_(Operand::kA, at_a_time(call.problem, depth), most),
-        b_(Operand::kB, at_a_time(call.problem, depth), most) {
+        a_(Operand::kA, at_a_time(call.problem, depth), threads),
+        b_(Operand::kB, at_a_time(call.problem, depth), threads) {
     const Problem& p = call.problem;
     if (is_apart(call)) sums_ = uninitialized<Real>(p.m * p.n);
   }
@@ -159,8 +163,8 @@ Parts parts_of(const Problem& p, std::int64_t threads) {
   // read memory in sequence, and few enough for one thread to convert C's.
   constexpr std::int64_t kPart = 1 << 18, kLeastWidth = 128, kMostWidth = 1024;
   const bool of_b = p.m <= p.n;
-  const bool widens = !is_type<Real>(p.types.a) || (of_b && quantized(p.types));
-  if (!reads_operands(p) || !widens || !is_thin_for_host(p)) return {};
+  const bool is_wide = WideOperand<Real>::is_wide(of_b ? Operand::kB : Operand::kA, p);
+  if (!reads_operands(p) || is_wide || !is_thin_for_host(p)) return {};
   Parts parts = {.along = of_b ? CutAlong::kColumns : CutAlong::kRows};
   const std::int64_t whole = length(p, parts.along);
   const bool whole_rows = of_b ? p.trans_b == Transpose::kYes : p.trans_a == Transpose::kNo;
@@ -179,7 +183,7 @@ void run_in(const HostBlas& blas, const GemmCall& call, HostThreads threads) {
   const std::int64_t workers = threads == HostThreads::kOne ? 1 : blas.threads();
   const Parts parts = parts_of<Real>(call.problem, workers);
   if (parts.along == CutAlong::kBatch)
-    return WideProduct<Real>(call, 0, WidenOn::kAllProcessors).run(blas, call, threads);
+    return WideProduct<Real>(call, 0, HostThreads::kAll).run(blas, call, threads);
   const auto part = [&](std::int64_t i) {
     const std::int64_t begin = i * parts.width;
     return range_of(call, parts.along, begin,
@@ -187,12 +191,9 @@ void run_in(const HostBlas& blas, const GemmCall& call, HostThreads threads) {
   };
   std::vector<WideProduct<Real>> products;
   for (std::int64_t i = 0; i < workers; ++i)
-    products.emplace_back(part(0), parts.depth, WidenOn::kThisThread);
-  std::atomic<std::int64_t> next = 0;
-  parallel_ranges(workers, 1, [&](std::int64_t begin, std::int64_t end) {
-    for (std::int64_t worker = begin; worker < end; ++worker)
-      for (std::int64_t i = next++; i < parts.count; i = next++)
-        products[static_cast<std::size_t>(worker)].run(blas, part(i), HostThreads::kOne);
+    products.emplace_back(part(0), parts.depth, HostThreads::kOne);
+  parallel_tasks(parts.count, workers, [&](std::int64_t worker, std::int64_t i) {
+    products[static_cast<std::size_t>(worker)].run(blas, part(i), HostThreads::kOne);
   });
 }
 

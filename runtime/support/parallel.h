@@ -11,4 +11,9 @@ namespace rooftile {
 void parallel_ranges(std::int64_t count, std::int64_t grain,
                      const std::function<void(std::int64_t, std::int64_t)>& body);
 
+/// Calls body(worker, i) for each i of [0, count), `workers` at a time: whichever is free takes the
+/// next i. A single worker is the calling thread. Returns when all are done. body must not throw.
+void parallel_tasks(std::int64_t count, std::int64_t workers,
+                    const std::function<void(std::int64_t, std::int64_t)>& body);
+
 }  // namespace rooftile

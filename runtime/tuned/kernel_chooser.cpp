@@ -180,10 +180,11 @@ std::optional<Problem> KernelChooser::before_host_pass(const Problem& p) const {
     const bool certifies = is_long(plain) || widens_sums(p.types);
     return certifies && !certified(plain).empty() ? std::optional(plain) : std::nullopt;
   };
-  if (const auto plain = computed(types_before_pass(p))) return plain;
-  if (widens_sums(p.types)) return computed({.a = DataType::kF64, .c = DataType::kF64});
+  const Types own = types_before_pass(p), widened = widens_sums(p.types) ? kFloat64Types : Types();
+  if (const auto plain = computed(own)) return plain;
   // Sums of 8-bit integers are exact, those of float64 operands float64, and float32 holds neither.
-  return is_8_bit(p.types.a) || is_float64(p.types) ? std::nullopt : computed({});
+  const bool too_narrow = !widens_sums(p.types) && (is_8_bit(p.types.a) || is_float64(p.types));
+  return too_narrow || own == widened ? std::nullopt : computed(widened);
 }
 
 std::optional<Problem> KernelChooser::dividable(const Problem& p) const {
