@@ -15,6 +15,7 @@ function(rooftile_install_libraries libdir prefix package)
   # Outside of the folders that linkers and loaders search: update-alternatives and `rooftile run` use its full path.
   install(TARGETS rooftile_blas3 rooftile_preload
     LIBRARY DESTINATION ${libdir}/rooftile COMPONENT ${prefix}runtime NAMELINK_SKIP ${ARGN})
+  install(FILES ${ROOFTILE_DEVICES} DESTINATION ${CMAKE_INSTALL_DATADIR}/rooftile/devices COMPONENT ${prefix}runtime ${ARGN})
   install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/rooftile DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
     COMPONENT ${prefix}development ${ARGN})
 

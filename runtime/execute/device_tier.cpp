@@ -266,8 +266,8 @@ DeviceTier::Ran DeviceTier::gemm(const GemmCall& call, Wait wait, double margin_
     return run_first(call, chooser_->ranked(call), wait, margin_ns, check);
   const Problem& p = call.problem;
   KernelChoice choice = chooser_->choose(p);
-  if (choice.means == Means::kNone && chooser_->on_demand() != nullptr) {
-    chooser_->request_kernel(p);
+  // Each time around, a kernel is certified or has failed for good.
+  while (choice.means == Means::kNone && chooser_->request_kernel(p)) {
     if (wait == Wait::kNo) return {};
     chooser_->on_demand()->wait();
     choice = chooser_->choose(p);

@@ -1,6 +1,7 @@
 #include "runtime/tuned/certifiable_kernels.h"
 
 #include <algorithm>
+#include <array>
 
 #include "core/round.h"
 #include "generator/layout.h"
@@ -23,12 +24,13 @@ double estimated_ns(const DeviceProfile& device, const DeviceRates& rates, const
   return flops(p) / (slow ? kSlowFlopsPerNs : kGpuFlopsPerNs);
 }
 
-/// The kernels of the nearest tuned class that are legal for this problem.
-std::vector<CertifiableKernel> measured_elsewhere(const KernelRanking& tuned,
-                                                  const KernelRanking::Near& near, const Problem& p,
-                                                  const Placement& at, const DeviceLimits& limits) {
+/// The kernels of the nearest measured class that are legal for this problem.
+std::vector<CertifiableKernel> of_nearest_class(const KernelRanking& measured,
+                                                const KernelRanking::Near& near, const Problem& p,
+                                                const Placement& at, const DeviceLimits& limits) {
   std::vector<CertifiableKernel> kernels;
-  for (const RankedChoice& choice : tuned.ranked(near.problem, own_buffers(near.problem), limits))
+  for (const RankedChoice& choice :
+       measured.ranked(near.problem, own_buffers(near.problem), limits))
     if (!illegal_reason(choice.candidate->variant, limits, p, at) &&
         splits_operands(choice.candidate->variant, p.types) ==
             splits_operands(choice.candidate->variant, near.problem.types))
@@ -36,50 +38,52 @@ std::vector<CertifiableKernel> measured_elsewhere(const KernelRanking& tuned,
   return kernels;
 }
 
-/// The kernels for one group of mean size that are legal for all of them. Packing B does not pay:
-/// each expert is read for a few rows.
-std::vector<CertifiableKernel> for_groups(const DeviceProfile& device, const KernelRanking& tuned,
-                                          const Problem& p, const Placement& at,
-                                          const DeviceLimits& limits) {
+/// Those that were measured on such groups, and then the kernels for one group of mean size that
+/// are legal for all of them. Packing B does not pay: each expert is read for a few rows.
+std::vector<CertifiableKernel> for_groups(const DeviceProfile& device,
+                                          const KernelRanking& measured, const Problem& p,
+                                          const Placement& at, const DeviceLimits& limits) {
+  std::vector<CertifiableKernel> kernels;
+  if (measured.has_class(p))
+    for (const RankedChoice& choice : measured.ranked(p, at, limits))
+      append(kernels, std::array{CertifiableKernel{choice.candidate->variant, choice.expected_ns}});
   const std::int64_t groups = std::max<std::int64_t>(p.grouping.groups, 1);
   Problem mean = retyped(one_product(p), p.types);
   mean.m = std::max<std::int64_t>(divide_up(p.m, groups), 1);
-  std::vector<CertifiableKernel> kernels;
-  const auto add = [&](const CertifiableKernel& kernel) {
-    const double all_ns = kernel.expected_ns * static_cast<double>(groups);
-    const auto same = [&](const CertifiableKernel& x) { return x.variant == kernel.variant; };
-    if (!illegal_reason(kernel.variant, limits, p, at) && std::ranges::none_of(kernels, same))
-      kernels.push_back({kernel.variant, all_ns});
-  };
   for (CertifiableKernel kernel :
-       certifiable_kernels(device, tuned, mean, own_buffers(mean), limits)) {
+       certifiable_kernels(device, measured, mean, own_buffers(mean), limits)) {
     kernel.variant.packed_b = Packed::kNo;
-    add(kernel);
+    kernel.expected_ns *= static_cast<double>(groups);
+    if (!illegal_reason(kernel.variant, limits, p, at)) append(kernels, std::array{kernel});
   }
   return kernels;
 }
 
 }  // namespace
 
+void append(std::vector<CertifiableKernel>& kernels, std::span<const CertifiableKernel> more) {
+  for (const CertifiableKernel& kernel : more)
+    if (std::ranges::find(kernels, kernel.variant, &CertifiableKernel::variant) == kernels.end())
+      kernels.push_back(kernel);
+}
+
 std::vector<CertifiableKernel> certifiable_kernels(const DeviceProfile& device,
-                                                   const KernelRanking& tuned, const Problem& p,
+                                                   const KernelRanking& measured, const Problem& p,
                                                    const Placement& at,
                                                    const DeviceLimits& limits) {
-  if (is_grouped(p)) return for_groups(device, tuned, p, at, limits);
-  std::vector<CertifiableKernel> measured;
-  const auto near = tuned.nearest(p);
-  if (near) measured = measured_elsewhere(tuned, *near, p, at, limits);
+  if (is_grouped(p)) return for_groups(device, measured, p, at, limits);
+  std::vector<CertifiableKernel> nearest;
+  const auto near = measured.nearest(p);
+  if (near) nearest = of_nearest_class(measured, *near, p, at, limits);
   const bool same_operands =
       near && near->problem.types.a == p.types.a && near->problem.types.b == p.types.b;
-  if (same_operands && !measured.empty()) return measured;
+  if (same_operands && !nearest.empty()) return nearest;
   std::vector<CertifiableKernel> all;
   for (const Prior& kernel : default_kernels(device, limits, p, at))
-    all.push_back({kernel.variant, measured.empty()
-                                       ? estimated_ns(device, tuned.rates(), p, kernel.variant)
-                                       : measured.front().expected_ns});
-  for (const CertifiableKernel& kernel : measured)
-    if (std::ranges::find(all, kernel.variant, &CertifiableKernel::variant) == all.end())
-      all.push_back(kernel);
+    all.push_back({kernel.variant, nearest.empty()
+                                       ? estimated_ns(device, measured.rates(), p, kernel.variant)
+                                       : nearest.front().expected_ns});
+  append(all, nearest);
   return all;
 }
 

@@ -1,7 +1,8 @@
 // Which kernels may be certified for a problem whose class (types, transposes, epilogue) is not
-// tuned.
+// tuned here.
 #pragma once
 
+#include <span>
 #include <vector>
 
 #include "core/device_profile.h"
@@ -14,13 +15,17 @@ struct CertifiableKernel {
   double expected_ns;  ///< Expected time of a call, packing included.
 };
 
-/// Returns the kernels for a problem whose class is not tuned, best first, each legal at this place
-/// with these limits. What was measured with the same operands tells more than a table, and a table
-/// of these operands (generator/priors/default_kernel.h) more than what was measured with others.
-/// Times are scaled from those of the nearest tuned class; where nothing legal is tuned they are
-/// the model's, or a guess on a device that is not calibrated.
+/// Adds those that are not there yet.
+void append(std::vector<CertifiableKernel>& kernels, std::span<const CertifiableKernel> more);
+
+/// Returns the kernels for a problem, best first, each once and legal at this place with these
+/// limits. `measured` ranks kernels that were measured on such a device, here or elsewhere. What
+/// was measured with the same operands tells more than a table, and a table of these operands
+/// (generator/priors/default_kernel.h) more than what was measured with others. Times are scaled
+/// from those of the nearest measured class; where nothing legal was measured they are the model's,
+/// or a guess on a device that is not calibrated.
 std::vector<CertifiableKernel> certifiable_kernels(const DeviceProfile& device,
-                                                   const KernelRanking& tuned, const Problem& p,
+                                                   const KernelRanking& measured, const Problem& p,
                                                    const Placement& at, const DeviceLimits& limits);
 
 }  // namespace rooftile

@@ -105,15 +105,15 @@ bool KernelChooser::may_certify(const Problem& of_call) const {
   return may(kernel_problem(p)) || (plain && may(kernel_problem(*plain)));
 }
 
-void KernelChooser::request_kernel(const Problem& of_call) const {
+bool KernelChooser::request_kernel(const Problem& of_call) const {
   const Problem p = tunable_problem(of_call);
-  if (on_demand_ == nullptr || is_tuned(kernel_problem(p))) return;
+  if (on_demand_ == nullptr || is_tuned(kernel_problem(p))) return false;
   const auto request = [this](const Problem& staged) {
     return on_demand_->request(ranking_, staged, own_buffers(staged), profile_.limits);
   };
   const std::optional<Problem> plain = dividable(p);
-  if (!request(kernel_problem(p)) && plain && !is_tuned(kernel_problem(*plain)))
-    request(kernel_problem(*plain));
+  return request(kernel_problem(p)) ||
+         (plain && !is_tuned(kernel_problem(*plain)) && request(kernel_problem(*plain)));
 }
 
 std::vector<KernelChoice> KernelChooser::choices_on_device(const Problem& p,

@@ -85,8 +85,9 @@ class KernelChooser {
   std::string why_no_kernel(const Problem& p) const;
   /// Whether request_kernel() could still lead to a certified kernel for this problem.
   bool may_certify(const Problem& of_call) const;
-  /// Begins to certify a kernel for a problem whose class was not tuned (OnDemandKernels).
-  void request_kernel(const Problem& of_call) const;
+  /// Begins to certify a kernel for a problem whose class was not tuned (OnDemandKernels). Returns
+  /// whether one is under way.
+  bool request_kernel(const Problem& of_call) const;
 
   // ---- Operands on the device ----
 

@@ -22,6 +22,8 @@
 #include "runtime/support/log.h"
 #include "runtime/tuned/certifiable_kernels.h"
 #include "runtime/tuned/certification_record.h"
+#include "runtime/tuned/imported_ranking.h"
+#include "runtime/tuned/shipped_devices.h"
 #include "runtime/tuned/tuned_data.h"
 #include "runtime/verify/certify.h"
 
@@ -58,6 +60,9 @@ struct OnDemandKernels::Impl {
   const Clock::duration patience;
   std::atomic<pid_t> user = 0;  // the first process that has asked
 
+  std::once_flag reads_imported;
+  std::optional<KernelRanking> imported;  // no value before wishes() was called
+
   std::mutex mutex;  // guards everything below
   std::condition_variable changed;
   using Class = std::vector<std::unique_ptr<Entry>>;
@@ -76,6 +81,9 @@ struct OnDemandKernels::Impl {
   std::shared_ptr<Device> device;  // used by the background thread only
   Background background;           // last: its jobs use the rest
 
+  /// What may be certified for the problem, best first.
+  std::vector<CertifiableKernel> wishes(const KernelRanking& tuned, const Problem& p,
+                                        const Placement& at, const DeviceLimits& limits);
   /// False in a forked child, whose parent's other threads may have held the mutex.
   bool may_use() {
     pid_t process = 0;
@@ -111,6 +119,18 @@ struct OnDemandKernels::Impl {
   Certificate certificate_of(const Entry& entry);
   void end(Entry& entry, State state);
 };
+
+std::vector<CertifiableKernel> OnDemandKernels::Impl::wishes(const KernelRanking& tuned,
+                                                             const Problem& p, const Placement& at,
+                                                             const DeviceLimits& limits) {
+  std::call_once(reads_imported,
+                 [&] { imported = imported_ranking(database, shipped_folder(), profile); });
+  std::vector<CertifiableKernel> wishes;
+  if (imported->has_class(p) || tuned.classes().empty())
+    wishes = certifiable_kernels(profile, *imported, p, at, limits);
+  append(wishes, certifiable_kernels(profile, tuned, p, at, limits));
+  return wishes;
+}
 
 OnDemandKernels::Impl::Class& OnDemandKernels::Impl::of(const std::string& signature) {
   const auto [known, is_new] = classes.try_emplace(signature);
@@ -227,7 +247,7 @@ std::vector<RankedChoice> OnDemandKernels::ranked(const KernelRanking& tuned, co
   const Impl::Class& of_class = impl_->of(to_string(signature_of(p)));
   if (Impl::count(of_class, State::kCertified) == 0) return {};
   std::vector<RankedChoice> choices;
-  for (const CertifiableKernel& wish : certifiable_kernels(impl_->profile, tuned, p, at, limits)) {
+  for (const CertifiableKernel& wish : impl_->wishes(tuned, p, at, limits)) {
     const Entry* const entry = Impl::find(of_class, wish.variant);
     if (entry != nullptr && entry->state == State::kCertified)
       choices.push_back({&entry->candidate, wish.expected_ns});
@@ -249,8 +269,7 @@ const Variant* OnDemandKernels::Impl::next(const Class& of_class,
 bool OnDemandKernels::may_certify(const KernelRanking& tuned, const Problem& p, const Placement& at,
                                   const DeviceLimits& limits) const {
   if (!impl_->may_use()) return false;
-  const std::vector<CertifiableKernel> wished =
-      certifiable_kernels(impl_->profile, tuned, p, at, limits);
+  const std::vector<CertifiableKernel> wished = impl_->wishes(tuned, p, at, limits);
   const std::lock_guard lock(impl_->mutex);
   const Impl::Class& of_class = impl_->of(to_string(signature_of(p)));
   return Impl::count(of_class, State::kQueued) > 0 || Impl::next(of_class, wished) != nullptr;
@@ -259,8 +278,7 @@ bool OnDemandKernels::may_certify(const KernelRanking& tuned, const Problem& p, 
 bool OnDemandKernels::request(const KernelRanking& tuned, const Problem& p, const Placement& at,
                               const DeviceLimits& limits) {
   if (!impl_->may_use()) return false;
-  const std::vector<CertifiableKernel> wished =
-      certifiable_kernels(impl_->profile, tuned, p, at, limits);
+  const std::vector<CertifiableKernel> wished = impl_->wishes(tuned, p, at, limits);
   const Signature wanted = signature_of(p);
   const std::string signature = to_string(wanted);
   const std::lock_guard lock(impl_->mutex);

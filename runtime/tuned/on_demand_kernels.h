@@ -1,8 +1,9 @@
-// Kernels of classes (types, transposes, epilogue) that were never tuned: variants of the nearest
-// tuned class and those of the tables (generator/priors/default_kernel.h), compiled with the wanted
-// signature and certified in the background while other means answer. The certificate is the
-// tuner's (runtime/verify/certify.h), and is stored where the tuner stores its own, so that later
-// contexts find it.
+// Kernels of classes (types, transposes, epilogue) that were never tuned here: what other machines
+// measured on this product (imported_ranking.h), variants of the nearest tuned class, and those of
+// the tables (generator/priors/default_kernel.h), compiled with the wanted signature and certified
+// in the background while other means answer. The certificate is the tuner's
+// (runtime/verify/certify.h), and is stored where the tuner stores its own, so that later contexts
+// find it.
 #pragma once
 
 #include <chrono>
@@ -24,6 +25,7 @@ class OnDemandKernels {
  public:
   /// open_device gives a device of its own for certificates, so that a kernel that hangs does not
   /// take the one that calls run on. database: empty or missing: nothing is read or stored.
+  /// Databases of `shipped_folder()` are read with it, at the first use.
   /// patience: see obtain().
   OnDemandKernels(DeviceProfile profile, std::filesystem::path database,
                   std::filesystem::path cache_folder,

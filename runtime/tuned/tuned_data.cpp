@@ -68,22 +68,16 @@ std::string untuned_note(const Store& store, const std::string& wanted_device,
   return fmt::format("no tuned device in {} matches '{}'", store.path().string(), wanted_device);
 }
 
-/// Whether the profiles are of one model: another driver of the same hardware, an older version of
-/// the driver, or a second equal card.
-bool same_model(const DeviceProfile& x, const DeviceProfile& y) {
-  return x.vendor_id == y.vendor_id && x.device_id == y.device_id;
-}
-
 /// Finds the device that calls use. Devices are offered newest first.
 class BestDevice {
  public:
   explicit BestDevice(const Reader& reader) : reader_(reader) {}
 
-  /// Considers a device. Only the newest entry of a model counts. Among models the better kind
-  /// wins, then the higher measured rate of multiply-adds.
+  /// Considers a device. Only the newest entry of a product counts. Among products the better
+  /// kind wins, then the higher measured rate of multiply-adds.
   void offer(const DeviceRecord& device) {
     if (std::ranges::any_of(tuned_, [&](const DeviceRecord* newer) {
-          return same_model(newer->profile, device.profile);
+          return same_product(newer->profile, device.profile);
         }))
       return;
     std::vector<TunedKernel> kernels = reader_.kernels(device.id);

@@ -25,9 +25,12 @@ bool is_wanted(const DeviceProfile& device, const std::string& text) {
   return text.empty() || contains(device.name, text) || contains(device.device_uuid, text);
 }
 
+bool same_product(const DeviceProfile& x, const DeviceProfile& y) {
+  return x.vendor_id == y.vendor_id && x.device_id == y.device_id;
+}
+
 bool same_device(const DeviceProfile& x, const DeviceProfile& y) {
-  return x.device_uuid == y.device_uuid && x.vendor_id == y.vendor_id &&
-         x.device_id == y.device_id && x.driver_id == y.driver_id &&
+  return x.device_uuid == y.device_uuid && same_product(x, y) && x.driver_id == y.driver_id &&
          x.driver_version == y.driver_version && x.pipeline_cache_uuid == y.pipeline_cache_uuid;
 }
 

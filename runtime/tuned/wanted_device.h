@@ -14,6 +14,9 @@ namespace rooftile {
 /// every device.
 bool is_wanted(const DeviceProfile& device, const std::string& text);
 
+/// Whether both are of one vendor and product: the same card with any driver, or an equal one.
+bool same_product(const DeviceProfile& x, const DeviceProfile& y);
+
 /// Whether both profiles are of the same device and driver, so that tuning data of one is valid for
 /// the other.
 bool same_device(const DeviceProfile& x, const DeviceProfile& y);

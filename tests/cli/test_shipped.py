@@ -1,14 +1,22 @@
 """Databases of measured devices that lie beside the program: `devices` tells of them, `tune` begins with them."""
 import json
+import os
+import pathlib
 import re
 import shutil
+import subprocess
+import sys
 
+import numpy
 import pytest
 
-from conftest import PROGRAM, Rooftile, certify_until, change, value
+from conftest import PROGRAM, SOURCE, Rooftile, certify_until, change, needs_native_python, value
 
 SIZES = ["--m", 64, "--n", 64, "--k", 64]  # One of the four problems of the shipped card.
 ANOTHER_CARD = "UPDATE devices SET device_uuid = 'ffffffffffffffffffffffffffffffff', driver_version = driver_version + 1, name = 'Card'"
+
+
+needs_plain_library = pytest.mark.skipif(bool(os.environ.get("ROOFTILE_SANITIZE")), reason="Python cannot load a sanitized library")
 
 
 @pytest.fixture(scope="module")
@@ -99,3 +107,37 @@ def test_another_product_is_not_taken(installed, tmp_path):
     rooftile = Rooftile(tmp_path, prefix / "bin/rooftile")
     assert "measured elsewhere" not in rooftile.run("devices").stdout
     assert "measured elsewhere" not in rooftile.run("tune", "--refresh").stdout
+
+
+@pytest.fixture(params=["program", pytest.param("library", marks=[needs_native_python, needs_plain_library])])
+def forced_kernel(request, installed, tmp_path):
+    """The kernel of a call that is forced to the device where nothing is tuned, as a program or a library tells it that is
+    installed with the card's database."""
+    prefix = tmp_path / "prefix"
+    shutil.copytree(installed, prefix)
+    rooftile = Rooftile(tmp_path, prefix / "bin/rooftile")
+    rooftile.save(a=numpy.ones((64, 64), "float32"))
+    library = prefix / "lib/x86_64-linux-gnu/librooftile.so.0"
+    library.parent.mkdir(parents=True)
+    shutil.copy(pathlib.Path(PROGRAM).parent / library.name, library)
+    program = f"import rooftile, numpy\na = numpy.load('{tmp_path}/a.npy')\nassert (rooftile.Session(tier='device').matmul(a, a) == 64).all()"
+
+    def kernel():
+        environment = dict(rooftile.environment, ROOFTILE_LOG="decisions", ROOFTILE_LIBRARY=str(library), PYTHONPATH=str(SOURCE / "python"),
+                           PATH=f"{prefix}/bin:{os.environ['PATH']}")
+        command = ([sys.executable, "-c", program] if request.param == "library" else
+                   ["rooftile", "gemm", "a.npy", "a.npy", "-o", "c.npy", "--tier", "device", "--verify"])
+        run = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=60)
+        assert run.returncode == 0, run.stderr
+        [kernel] = re.findall(r"kernel (.*)", run.stderr)
+        return kernel
+
+    kernel.prefix = prefix
+    return kernel
+
+
+def test_a_forced_call_before_any_tuning_takes_what_was_measured_elsewhere(forced_kernel):
+    assert not forced_kernel().startswith("naive")
+    change(forced_kernel.prefix / "share/rooftile/devices/card.db",
+           "UPDATE winners SET rank = 2 * (SELECT family <> 'naive' FROM candidates WHERE id = candidate_id)")
+    assert forced_kernel().startswith("naive")

@@ -91,4 +91,20 @@ inline void write_test_database(const std::filesystem::path& file, const DeviceP
   }
 }
 
+/// Another card of this product, with another version of the driver.
+inline DeviceProfile another_card(DeviceProfile device) {
+  device.device_uuid = std::string(32, 'f');
+  ++device.driver_version;
+  return device;
+}
+
+/// Imports what write_test_database() wrote of these kernels on another machine.
+inline void import_measured(const std::filesystem::path& database, const DeviceProfile& card,
+                            const std::vector<Variant>& ranked) {
+  const std::filesystem::path theirs = database.string() + "-theirs";
+  std::filesystem::remove(theirs);
+  write_test_database(theirs, card, ranked);
+  Store(database).import_from(theirs);
+}
+
 }  // namespace rooftile

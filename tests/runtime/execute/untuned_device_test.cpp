@@ -114,5 +114,66 @@ TEST_F(UntunedDevice, IsSaidWhereTheNamedDatabaseIsMissing) {
               HasSubstr("calls compute on the host unless they force the device"));
 }
 
+/// Another machine has tuned a card of this product, which has another version of the driver, for
+/// plain float32 products, and its measurements were imported.
+class KernelsOfAnotherCard : public UntunedDevice {
+ protected:
+  void SetUp() override {
+    UntunedDevice::SetUp();
+    card_ = another_card(device_);
+    ASSERT_NE(theirs_, of_the_tables());
+  }
+  void import_kernels(const std::vector<Variant>& ranked) const {
+    import_measured(database_, card_, ranked);
+  }
+  /// What such a call takes where nothing was imported.
+  Variant of_the_tables() const { return default_kernel(device_, kernel_problem(problem_)); }
+  Variant kernel_of_forced_call(const Problem& p) const {
+    return *multiply_on_device(*open(), p).kernel;
+  }
+
+  const Variant theirs_ =
+                    parse_variant("family=register tile_m=8 tile_n=16 reg_m=4 reg_n=4 unroll_k=4"),
+                second_ = parse_variant("family=register tile_m=8 tile_n=8 reg_m=4 reg_n=4");
+  DeviceProfile card_;
+};
+
+TEST_F(KernelsOfAnotherCard, AreCertifiedByForcedCalls) {
+  import_kernels({theirs_, second_});
+  EXPECT_EQ(kernel_of_forced_call(problem_), theirs_);
+  Problem other_class = problem_;
+  other_class.epilogue = parse_epilogue("relu");
+  EXPECT_EQ(kernel_of_forced_call(other_class), theirs_) << "its nearest class";
+}
+
+TEST_F(KernelsOfAnotherCard, ComeBeforeClassesThatWereTunedHere) {
+  write_test_database(database_, device_, {second_}, {}, parse_types("f16"), no_host());
+  import_kernels({theirs_});
+  const auto context = open();
+  multiply(*context, problem_);
+  context->wait_for_certificates();
+  EXPECT_EQ(*multiply(*context, problem_).kernel, theirs_);
+}
+
+TEST_F(KernelsOfAnotherCard, GiveWayToTheNextWhereTheyComputeWrongly) {
+  import_kernels({theirs_});
+  ShaderCache(cache_).spirv(changed(emit_gemm(theirs_, signature_of(problem_)),
+                                    "return alpha * sum + old;",
+                                    "return alpha * sum * 1.01 + old;"));
+  Variant kernel;
+  expect_one_line(said_by([&] { kernel = kernel_of_forced_call(problem_); }),
+                  "is not certified on");
+  EXPECT_EQ(kernel, of_the_tables());
+}
+
+TEST_F(KernelsOfAnotherCard, OfAnotherDriverOrProductAreNotTaken) {
+  ++card_.driver_id;
+  import_kernels({theirs_});
+  EXPECT_EQ(kernel_of_forced_call(problem_), of_the_tables());
+  --card_.driver_id, ++card_.device_id;
+  import_kernels({theirs_});
+  EXPECT_EQ(kernel_of_forced_call(problem_), of_the_tables());
+}
+
 }  // namespace
 }  // namespace rooftile

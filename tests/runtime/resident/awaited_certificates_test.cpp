@@ -46,6 +46,14 @@ TEST_F(AwaitedCertificates, PreparingNamesTheCertifiedKernelAtOnce) {
   }
 }
 
+TEST_F(AwaitedCertificates, WhatAnotherCardFoundComesBeforeTheTables) {
+  const Variant theirs =
+      parse_variant("family=register tile_m=8 tile_n=16 reg_m=4 reg_n=4 unroll_k=4");
+  import_measured(folder_ / "imported.db", another_card(device_), {theirs});
+  context_ = opened(folder_ / "imported.db");
+  EXPECT_EQ(kernel_of(block_), short_name(theirs));
+}
+
 TEST_F(AwaitedCertificates, AListGetsTheCertifiedKernelAndLogsTheWait) {
   const ScopedEnvironment log("ROOFTILE_LOG", "decisions");
   open({});

@@ -1,0 +1,35 @@
+// Databases of devices that were measured elsewhere and come with Rooftile (docs/sharing.md). Where
+// a machine has such a device, tuning and on-demand kernels begin with them.
+#pragma once
+
+#include <cstddef>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "core/device_profile.h"
+#include "db/tables/records.h"
+
+namespace rooftile {
+
+/// A device of a shipped file that is of the same product as one of this machine.
+struct ShippedDevice {
+  std::filesystem::path file;
+  RowId row = 0;             ///< In that file.
+  std::string name, driver;  ///< driver: with its version
+  bool same_driver = false;  ///< Of any version: its kernels are certified here.
+  std::size_t kernels = 0;   ///< Ranked ones.
+};
+
+/// The folder share/rooftile/devices of this program, or of the library that holds this code: in
+/// the build tree and wherever they are installed. It need not exist.
+std::filesystem::path shipped_folder();
+
+/// Devices of the files of `folder` with this vendor and product, in the order of the files' names.
+/// A file that cannot be read gives a warning and is left out.
+std::vector<ShippedDevice> shipped_devices(const std::filesystem::path& folder,
+                                           const DeviceProfile& device);
+/// Warns, once for each file, that it is left out.
+void warn_left_out(const std::filesystem::path& shipped_file);
+
+}  // namespace rooftile
