@@ -96,6 +96,10 @@ TEST_F(JournalTest, EntryInsideATransactionIsRefused) {
 }
 
 TEST_F(JournalTest, OnlyEntriesOfEndedProcessesAreOrphaned) {
+#ifdef ROOFTILE_EMULATED
+  GTEST_SKIP() << "QEMU tells a process another start of itself than the kernel tells others, so "
+                  "that entries of living processes look dead";
+#endif
   Signal written, done;
   RowId device = 0;
   const auto write_entry = [&] {

@@ -13,7 +13,7 @@ using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
 
-class TransferTest : public StoreTest {
+class StoreTransferTest : public StoreTest {
  protected:
   struct Identity {
     std::string uuid;
@@ -55,7 +55,7 @@ class TransferTest : public StoreTest {
   const Problem problem_ = packed_problem(64, 64, 64);
 };
 
-TEST_F(TransferTest, DevicesAreOrderedBySimilarity) {
+TEST_F(StoreTransferTest, DevicesAreOrderedBySimilarity) {
   std::vector<std::pair<RowId, Nearness>> found;
   for (const NearDevice& near : store_.nearest_devices(here_))
     found.emplace_back(near.device, near.nearness);
@@ -66,7 +66,7 @@ TEST_F(TransferTest, DevicesAreOrderedBySimilarity) {
   EXPECT_THAT(store_.nearest_devices(99), IsEmpty());
 }
 
-TEST_F(TransferTest, NearDevicesBeforeNearSizesBeforeFastKernels) {
+TEST_F(StoreTransferTest, NearDevicesBeforeNearSizesBeforeFastKernels) {
   add(kind_, problem_, 16, 1000);
   add(product_, packed_problem(512, 512, 512), 16, 3000);
   add(product_, packed_problem(100, 100, 100), 16, 2000);
@@ -86,7 +86,7 @@ TEST_F(TransferTest, NearDevicesBeforeNearSizesBeforeFastKernels) {
   EXPECT_EQ(samples[2].variant, example_variant(16));
 }
 
-TEST_F(TransferTest, FailedBlockedAndUnknownKernelsAreSkipped) {
+TEST_F(StoreTransferTest, FailedBlockedAndUnknownKernelsAreSkipped) {
   const RowId run = store_.begin_run(same_, "1.0", "{}");
   SampleRecord failed =
       measured(run, store_.candidate_id(candidate(128)), store_.problem_id(problem_), 1);
@@ -101,7 +101,7 @@ TEST_F(TransferTest, FailedBlockedAndUnknownKernelsAreSkipped) {
   EXPECT_THAT(times(here_, problem_), ElementsAre(1064));
 }
 
-TEST_F(TransferTest, AnEqualDeviceElsewhereIsTheNearest) {
+TEST_F(StoreTransferTest, AnEqualDeviceElsewhereIsTheNearest) {
   add(here_, problem_, 16, 1000);
   add(same_, problem_, 16, 2000);
   std::filesystem::path exported = folder_ / "export.db";

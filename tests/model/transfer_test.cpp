@@ -37,7 +37,7 @@ TransferPaths transfer_paths(const Problem& p, const DeviceRates& rates,
   return transfers(p, places, rates).transfer_paths;
 }
 
-TEST(Transfer, WithoutImportEverythingIsStaged) {
+TEST(PredictedTransfer, WithoutImportEverythingIsStaged) {
   DeviceRates rates = importing();
   rates.import_ns = 0;
   const Transfers t = transfers(square(1), {}, rates);
@@ -49,7 +49,7 @@ TEST(Transfer, WithoutImportEverythingIsStaged) {
   EXPECT_EQ(t.link_bytes, 4 * kBytes);
 }
 
-TEST(Transfer, KernelsWorkInPlaceWhereImportedMemoryIsAsFast) {
+TEST(PredictedTransfer, KernelsWorkInPlaceWhereImportedMemoryIsAsFast) {
   const Transfers t = transfers(square(), {}, importing());
   EXPECT_EQ(t.transfer_paths, (TransferPaths{TransferPath::kInPlace, TransferPath::kInPlace,
                                              TransferPath::kNone, TransferPath::kInPlace}));
@@ -59,7 +59,7 @@ TEST(Transfer, KernelsWorkInPlaceWhereImportedMemoryIsAsFast) {
   EXPECT_DOUBLE_EQ(t.staged_ns(), 3 * kBytes / 10);
 }
 
-TEST(Transfer, SlowImportedMemoryIsCopiedByTheDevice) {
+TEST(PredictedTransfer, SlowImportedMemoryIsCopiedByTheDevice) {
   const Transfers t = transfers(square(), {}, far_away());
   EXPECT_EQ(t.transfer_paths, (TransferPaths{TransferPath::kCopied, TransferPath::kCopied,
                                              TransferPath::kNone, TransferPath::kCopied}));
@@ -72,14 +72,14 @@ TEST(Transfer, SlowImportedMemoryIsCopiedByTheDevice) {
   EXPECT_EQ(transfer_paths(packed_problem(2, 4096, 4096), rates).b, TransferPath::kCopied);
 }
 
-TEST(Transfer, SmallOperandsAreStaged) {
+TEST(PredictedTransfer, SmallOperandsAreStaged) {
   // Staging 10 kB at 10 GB/s takes as long as an import.
   EXPECT_EQ(transfer_paths(packed_problem(16, 16, 16), importing()).a, TransferPath::kStaged);
   EXPECT_EQ(transfer_paths(packed_problem(48, 16, 48), importing()).a, TransferPath::kStaged);
   EXPECT_EQ(transfer_paths(packed_problem(56, 16, 56), importing()).a, TransferPath::kInPlace);
 }
 
-TEST(Transfer, ImportTimeMayGrowWithTheSize) {
+TEST(PredictedTransfer, ImportTimeMayGrowWithTheSize) {
   DeviceRates rates = importing();
   rates.import_growth_ns = 0.2;
   EXPECT_EQ(transfer_paths(square(), rates).a, TransferPath::kCopied)
@@ -88,7 +88,7 @@ TEST(Transfer, ImportTimeMayGrowWithTheSize) {
   EXPECT_EQ(transfer_paths(square(), rates).a, TransferPath::kStaged);
 }
 
-TEST(Transfer, RowsThatLoadsDoNotDivideAreStagedWithPadding) {
+TEST(PredictedTransfer, RowsThatLoadsDoNotDivideAreStagedWithPadding) {
   Problem p = square();
   p.lda = 514;
   p.ldb = 516;
@@ -113,7 +113,7 @@ TEST(Transfer, RowsThatLoadsDoNotDivideAreStagedWithPadding) {
   EXPECT_EQ(transfer_paths(batch, importing()).a, TransferPath::kStaged);
 }
 
-TEST(Transfer, AnOldCThatIsNeededIsWrittenByTheHostOnly) {
+TEST(PredictedTransfer, AnOldCThatIsNeededIsWrittenByTheHostOnly) {
   EXPECT_EQ(transfer_paths(square(1), importing()),
             (TransferPaths{TransferPath::kInPlace, TransferPath::kInPlace, TransferPath::kCopied,
                            TransferPath::kStaged}));
@@ -127,7 +127,7 @@ TEST(Transfer, AnOldCThatIsNeededIsWrittenByTheHostOnly) {
             TransferPath::kCopied);
 }
 
-TEST(Transfer, ResidentOperandsAreNotTransferred) {
+TEST(PredictedTransfer, ResidentOperandsAreNotTransferred) {
   const Transfers t =
       transfers(square(1), {.a = Residency::kDevice, .c = Residency::kDevice}, importing());
   EXPECT_EQ(t.transfer_paths, (TransferPaths{TransferPath::kNone, TransferPath::kInPlace,
@@ -135,7 +135,7 @@ TEST(Transfer, ResidentOperandsAreNotTransferred) {
   EXPECT_EQ(t.out_ns + t.staged_out_ns, 0);
 }
 
-TEST(Transfer, OperandsBeyondTheFootprintLimitAreStaged) {
+TEST(PredictedTransfer, OperandsBeyondTheFootprintLimitAreStaged) {
   Problem p = square();
   p.lda = 1024;
   const double gaps = 4.0 * (511 * 1024 + 512);
@@ -145,12 +145,12 @@ TEST(Transfer, OperandsBeyondTheFootprintLimitAreStaged) {
                            TransferPath::kInPlace}));
 }
 
-TEST(Transfer, QuantisedWeightsAreStaged) {
+TEST(PredictedTransfer, QuantisedWeightsAreStaged) {
   EXPECT_EQ(transfer_paths(retyped(square(), parse_types("f32xq4b32")), importing()).b,
             TransferPath::kStaged);
 }
 
-TEST(Transfer, SlicesAddUpAndShowThePathsOfTheFirst) {
+TEST(PredictedTransfer, SlicesAddUpAndShowThePathsOfTheFirst) {
   const Transfers first = transfers(square(), {}, importing()),
                   second = transfers(square(1), {}, importing()), both = first + second;
   EXPECT_EQ(both.transfer_paths, first.transfer_paths);

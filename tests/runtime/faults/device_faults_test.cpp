@@ -238,7 +238,7 @@ TEST_F(FaultsDeathTest, TheHostAnswersWhereTheDeviceHangs) {
   EXPECT_EXIT(hang(), testing::ExitedWithCode(0), "");
 }
 
-class ResidentFaults : public ResidentTest {
+class FaultsOnDeviceBuffers : public ResidentTest {
  protected:
   void TearDown() override {
     FaultyDriver::heal();
@@ -246,7 +246,7 @@ class ResidentFaults : public ResidentTest {
   }
 };
 
-TEST_F(ResidentFaults, WorkOnALostDeviceFailsAndHostPointerCallsStillWork) {
+TEST_F(FaultsOnDeviceBuffers, WorkOnALostDeviceFailsAndHostPointerCallsStillWork) {
   open({fast_kernel(device_)});
   Product product(padded_problem(33, 17, 65, Transpose::kNo, Transpose::kNo));
   const ProblemArgs problem(product);
@@ -277,7 +277,7 @@ rooftile_gemm_args forced_host_call(const ProblemArgs& problem, Product& product
   return args;
 }
 
-TEST_F(ResidentFaults, AKernelIsCompiledOnceForHostMemoryAndDeviceBuffers) {
+TEST_F(FaultsOnDeviceBuffers, AKernelIsCompiledOnceForHostMemoryAndDeviceBuffers) {
   const Problem p = padded_problem(33, 17, 65, Transpose::kNo, Transpose::kNo);
   for (const bool buffers_first : {false, true}) {
     open({fast_kernel(device_)});
@@ -299,7 +299,7 @@ TEST_F(ResidentFaults, AKernelIsCompiledOnceForHostMemoryAndDeviceBuffers) {
   }
 }
 
-TEST_F(ResidentFaults, AKernelThatFailsOnHostMemoryIsNotUsedOnDeviceBuffers) {
+TEST_F(FaultsOnDeviceBuffers, AKernelThatFailsOnHostMemoryIsNotUsedOnDeviceBuffers) {
   open({fast_kernel(device_)});
   Product product(padded_problem(33, 17, 65, Transpose::kNo, Transpose::kNo));
   const ProblemArgs problem(product);
