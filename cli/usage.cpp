@@ -88,10 +88,15 @@ std::vector<Meant> names_of_commands(const CLI::App& app, const std::string& abo
 /// Message for a word that the command does not take.
 std::string unknown_word(const Recognised& at, const std::string& word, const std::string& help) {
   const std::string& command = at.name;
+  const std::string option = word.substr(0, word.find('='));
+  const std::vector<Meant> options = names_of_options(at.app);
+  if (std::ranges::find(options, option, &Meant::name) != options.end())
+    return fmt::format("'{}' is an option of {} and has to stand behind that word", option,
+                       command);
   if (is_option(word))
     return fmt::format("{} no option '{}'{}; {} lists them",
                        command.empty() ? "there is" : command + " has", word,
-                       nearest_of(names_of_options(at.app), word.substr(0, word.find('='))), help);
+                       nearest_of(options, option), help);
   if (command.empty() || command == "db")
     return fmt::format("there is no command '{}'{}; {} lists them",
                        command.empty() ? word : command + " " + word,

@@ -15,7 +15,6 @@ function(rooftile_install_libraries libdir prefix package)
   # Outside of the folders that linkers and loaders search: update-alternatives and `rooftile run` use its full path.
   install(TARGETS rooftile_blas3 rooftile_preload
     LIBRARY DESTINATION ${libdir}/rooftile COMPONENT ${prefix}runtime NAMELINK_SKIP ${ARGN})
-  install(FILES ${ROOFTILE_DEVICES} DESTINATION ${CMAKE_INSTALL_DATADIR}/rooftile/devices COMPONENT ${prefix}runtime ${ARGN})
   install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/rooftile DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
     COMPONENT ${prefix}development ${ARGN})
 
@@ -56,6 +55,7 @@ endfunction()
 
 rooftile_install_libraries(${CMAKE_INSTALL_LIBDIR} "" rooftile)
 install(TARGETS rooftile_cli RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT tools)
+install(FILES ${ROOFTILE_DEVICES} DESTINATION ${CMAKE_INSTALL_DATADIR}/rooftile/devices COMPONENT tools)
 # Where Debian's Python looks. It finds the library of its own prefix (python/rooftile/_library.py).
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/python/rooftile DESTINATION lib/python3/dist-packages COMPONENT python
   PATTERN __pycache__ EXCLUDE PATTERN .mypy_cache EXCLUDE)

@@ -10,8 +10,14 @@ std::string bound_text(const Signature& s) {
   const bool rounds = bytes_of(t.c) == 2;
   if (is_8_bit(t.a))
     return rounds ? "exact sums; float32 scales; one rounding of C" : "exact sums; float32 scales";
-  return fmt::format("error at most (k + a few) 2^{} of the sum of magnitudes{}",
-                     t.sums == Sums::kF16 ? -11 : -24, rounds ? ", and one rounding of C" : "");
+  // As error_bound() has it (runtime/verify/reference.h). What is rounded around float16 sums is
+  // far less than one of their roundings.
+  const bool half = t.sums == Sums::kF16;
+  const int around = half ? 2 : any(s.epilogue) ? 27 : 3;
+  return fmt::format(
+      "error at most n u / (1 - n u){} of the sum of magnitudes, n = k + {}, u = 2^{}{}",
+      quantized(t) && t.a == DataType::kF16 ? " + 2^-11" : "", around + (quantized(t) ? 4 : 0),
+      half ? -11 : -24, rounds ? ", and one rounding of C" : "");
 }
 
 }  // namespace rooftile

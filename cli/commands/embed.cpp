@@ -135,9 +135,15 @@ int embed(const Globals& globals, const EmbedArguments& arguments) {
   const std::filesystem::path own = globals.database();
   if (arguments.others.empty() || !globals.db.empty() || database_exists(own))
     stores.emplace_back(own, OpenMode::kReadOnly);
-  for (const std::string& other : arguments.others)
+  for (const std::string& other : arguments.others) {
+    std::error_code missing;
+    const auto is_read = [&](const Store& store) {
+      return std::filesystem::equivalent(other, store.path(), missing);
+    };
+    if (std::ranges::any_of(stores, is_read)) continue;
     stores.emplace_back(
         other, StoreOptions{.mode = OpenMode::kReadOnly, .foreign = true, .named = " with --with"});
+  }
   std::vector<EmbedSource> sources;
   for (const Store& store : stores) refuse_database(arguments.header, store);
   for (const Store& store : stores) sources.push_back({&store, devices_of(globals, store)});

@@ -173,7 +173,8 @@ rooftile_embed_status rooftile_embed_prepare(rooftile_embed* embed,
    TRANSFER with SHADER_READ | SHADER_WRITE | TRANSFER_WRITE) and behind it (C is written by
    COMPUTE_SHADER with SHADER_WRITE). It binds a compute pipeline, descriptor set 0 and push
    constants. A long product becomes several dispatches of about a quarter of a second.
-   *recording holds descriptors; release it when the command buffer is not used any more.
+   *recording holds descriptors; release it when the command buffer is not used any more. It is NULL
+   after an error.
    Errors: those of select, and WORKSPACE_TOO_SMALL, WRONG_CHOICE, NOT_PREPARED, OUT_OF_MEMORY,
    DEVICE_ERROR. */
 typedef struct rooftile_embed_recording rooftile_embed_recording;

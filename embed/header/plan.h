@@ -129,6 +129,14 @@ static rooftile_embed_status rte_align_vectors(const rooftile_embed_operands* at
   return end > offset + readable ? ROOFTILE_EMBED_BUFFER_TOO_SMALL : ROOFTILE_EMBED_OK;
 }
 
+/* Whether these may be the limits of a device. */
+static int rte_are_limits(const rooftile_embed_limits* limits) {
+  const uint32_t alignment = limits->alignment_bytes;
+  int groups = 1;
+  for (int axis = 0; axis < 3; ++axis) groups = groups && limits->max_workgroup_count[axis] > 0;
+  return groups && alignment >= 16 && (alignment & (alignment - 1)) == 0;
+}
+
 /* Checks a problem and says where its operands lie for kernels. */
 static rooftile_embed_status rte_bind(const rooftile_embed_limits* limits,
                                       const rooftile_embed_problem* problem,
@@ -136,8 +144,7 @@ static rooftile_embed_status rte_bind(const rooftile_embed_limits* limits,
   rooftile_embed_status status;
   int64_t readable_residual = 0;
   const uint32_t alignment = limits->alignment_bytes;
-  if (alignment < 16 || (alignment & (alignment - 1)) != 0)
-    return ROOFTILE_EMBED_UNSUPPORTED_DEVICE; /* no limits of a device */
+  if (!rte_are_limits(limits)) return ROOFTILE_EMBED_UNSUPPORTED_DEVICE;
   if ((int)problem->of_class < 0 || (int)problem->of_class >= RTE_CLASSES)
     return ROOFTILE_EMBED_BAD_PROBLEM;
   memset(call, 0, sizeof *call);

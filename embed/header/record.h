@@ -31,9 +31,7 @@ rooftile_embed_status rooftile_embed_create(VkDevice device, const rooftile_embe
                                             VkPipelineCache cache, rooftile_embed** embed) {
   if (device == VK_NULL_HANDLE || limits == NULL || embed == NULL)
     return ROOFTILE_EMBED_NULL_ARGUMENT;
-  if (limits->alignment_bytes < 16 ||
-      (limits->alignment_bytes & (limits->alignment_bytes - 1)) != 0)
-    return ROOFTILE_EMBED_UNSUPPORTED_DEVICE;
+  if (!rte_are_limits(limits)) return ROOFTILE_EMBED_UNSUPPORTED_DEVICE;
   rooftile_embed* const made = (rooftile_embed*)calloc(1, sizeof *made);
   if (made == NULL) return ROOFTILE_EMBED_OUT_OF_MEMORY;
   made->device = device;
@@ -441,6 +439,7 @@ rooftile_embed_status rooftile_embed_record(rooftile_embed* embed, VkCommandBuff
                                             rooftile_embed_recording** recording) {
   rte_call call;
   rte_recorder x;
+  if (recording != NULL) *recording = NULL; /* until it is made */
   if (embed == NULL || commands == VK_NULL_HANDLE || choice == NULL || problem == NULL ||
       operands == NULL || recording == NULL)
     return ROOFTILE_EMBED_NULL_ARGUMENT;

@@ -1,10 +1,11 @@
 // A Vulkan program with kernels that `rooftile embed` wrote: C := 2 A B + C on the first device,
-// beside float64. Exit code 0: right, 1: wrong, or something failed.
+// beside float64. Exit code 0: right, 1: wrong, or something failed. It is C and C++.
 #include <float.h>
 #include <gemm_kernels.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum { M = 200, N = 132, K = 312, BUFFERS = 4 };  // Rows of whole vectors: most kernels need them.
 
@@ -27,12 +28,20 @@ typedef struct Shared {
 } Shared;
 
 static Shared make_buffer(VkPhysicalDevice physical, VkDevice device, VkDeviceSize bytes) {
-  Shared made = {.place = {.bytes = bytes < 16 ? 16 : bytes}};
-  const VkBufferCreateInfo info = {.sType = VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO,
-                                   .size = made.place.bytes,
-                                   .usage = VK_BUFFER_USAGE_STORAGE_BUFFER_BIT |
-                                            VK_BUFFER_USAGE_UNIFORM_TEXEL_BUFFER_BIT |
-                                            VK_BUFFER_USAGE_TRANSFER_DST_BIT};
+  Shared made;
+  memset(&made, 0, sizeof made);
+  made.place.bytes = bytes < 16 ? 16 : bytes;
+  const VkBufferUsageFlags usage = VK_BUFFER_USAGE_STORAGE_BUFFER_BIT |
+                                   VK_BUFFER_USAGE_UNIFORM_TEXEL_BUFFER_BIT |
+                                   VK_BUFFER_USAGE_TRANSFER_DST_BIT;
+  const VkBufferCreateInfo info = {VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO,
+                                   NULL,
+                                   0,
+                                   made.place.bytes,
+                                   usage,
+                                   VK_SHARING_MODE_EXCLUSIVE,
+                                   0,
+                                   NULL};
   check(vkCreateBuffer(device, &info, NULL, &made.place.buffer), "vkCreateBuffer");
   VkMemoryRequirements needs;
   vkGetBufferMemoryRequirements(device, made.place.buffer, &needs);
@@ -44,9 +53,8 @@ static Shared make_buffer(VkPhysicalDevice physical, VkDevice device, VkDeviceSi
   while ((needs.memoryTypeBits >> type & 1) == 0 ||
          (memory.memoryTypes[type].propertyFlags & shared) != shared)
     ++type;
-  const VkMemoryAllocateInfo allocate = {.sType = VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_INFO,
-                                         .allocationSize = needs.size,
-                                         .memoryTypeIndex = type};
+  const VkMemoryAllocateInfo allocate = {VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_INFO, NULL, needs.size,
+                                         type};
   check(vkAllocateMemory(device, &allocate, NULL, &made.memory), "vkAllocateMemory");
   check(vkBindBufferMemory(device, made.place.buffer, made.memory, 0), "vkBindBufferMemory");
   check(vkMapMemory(device, made.memory, 0, VK_WHOLE_SIZE, 0, (void**)&made.floats), "vkMapMemory");
@@ -82,10 +90,10 @@ static double worst_error(const float* a, const float* b, const float* before, c
 
 int main(void) {
   // The program's own instance, device and queue, with what the kernels use.
-  const VkApplicationInfo application = {.sType = VK_STRUCTURE_TYPE_APPLICATION_INFO,
-                                         .apiVersion = VK_API_VERSION_1_3};
-  const VkInstanceCreateInfo instance_info = {.sType = VK_STRUCTURE_TYPE_INSTANCE_CREATE_INFO,
-                                              .pApplicationInfo = &application};
+  const VkApplicationInfo application = {
+      VK_STRUCTURE_TYPE_APPLICATION_INFO, NULL, NULL, 0, NULL, 0, VK_API_VERSION_1_3};
+  const VkInstanceCreateInfo instance_info = {
+      VK_STRUCTURE_TYPE_INSTANCE_CREATE_INFO, NULL, 0, &application, 0, NULL, 0, NULL};
   VkInstance instance;
   check(vkCreateInstance(&instance_info, NULL, &instance), "vkCreateInstance");
   VkPhysicalDevice physical;
@@ -98,16 +106,18 @@ int main(void) {
   rooftile_embed_requirements needs;
   rooftile_embed_get_requirements(&limits, &needs);
   const float priority = 1;
-  const VkDeviceQueueCreateInfo queues = {.sType = VK_STRUCTURE_TYPE_DEVICE_QUEUE_CREATE_INFO,
-                                          .queueFamilyIndex = compute_family(physical),
-                                          .queueCount = 1,
-                                          .pQueuePriorities = &priority};
-  const VkDeviceCreateInfo device_info = {.sType = VK_STRUCTURE_TYPE_DEVICE_CREATE_INFO,
-                                          .pNext = needs.features,
-                                          .queueCreateInfoCount = 1,
-                                          .pQueueCreateInfos = &queues,
-                                          .enabledExtensionCount = needs.extension_count,
-                                          .ppEnabledExtensionNames = needs.extensions};
+  const VkDeviceQueueCreateInfo queues = {
+      VK_STRUCTURE_TYPE_DEVICE_QUEUE_CREATE_INFO, NULL, 0, compute_family(physical), 1, &priority};
+  const VkDeviceCreateInfo device_info = {VK_STRUCTURE_TYPE_DEVICE_CREATE_INFO,
+                                          needs.features,
+                                          0,
+                                          1,
+                                          &queues,
+                                          0,
+                                          NULL,
+                                          needs.extension_count,
+                                          needs.extensions,
+                                          NULL};
   VkDevice device;
   check(vkCreateDevice(physical, &device_info, NULL, &device), "vkCreateDevice");
   VkQueue queue;
@@ -123,12 +133,14 @@ int main(void) {
                              make_buffer(physical, device, 4 * K * N),
                              make_buffer(physical, device, 4 * M * N),
                              make_buffer(physical, device, choice.workspace_bytes)};
-  const rooftile_embed_operands operands = {.a = buffers[0].place,
-                                            .b = buffers[1].place,
-                                            .c = buffers[2].place,
-                                            .workspace = buffers[3].place};
+  rooftile_embed_operands operands;
+  memset(&operands, 0, sizeof operands);
+  operands.a = buffers[0].place;
+  operands.b = buffers[1].place;
+  operands.c = buffers[2].place;
+  operands.workspace = buffers[3].place;
   float* const c = buffers[2].floats;
-  float* const before = malloc(sizeof *before * M * N);
+  float* const before = (float*)malloc(sizeof *before * M * N);
   check(before == NULL, "malloc");
   for (int i = 0; i < M * K; ++i) buffers[0].floats[i] = (float)sin(i);
   for (int i = 0; i < K * N; ++i) buffers[1].floats[i] = (float)cos(i);
@@ -138,30 +150,27 @@ int main(void) {
   rooftile_embed* embed;
   check_status(rooftile_embed_create(device, &limits, VK_NULL_HANDLE, &embed), "creating");
   check_status(rooftile_embed_prepare(embed, &choice), "compiling");
-  const VkCommandPoolCreateInfo pool_info = {.sType = VK_STRUCTURE_TYPE_COMMAND_POOL_CREATE_INFO,
-                                             .queueFamilyIndex = queues.queueFamilyIndex};
+  const VkCommandPoolCreateInfo pool_info = {VK_STRUCTURE_TYPE_COMMAND_POOL_CREATE_INFO, NULL, 0,
+                                             queues.queueFamilyIndex};
   VkCommandPool pool;
   check(vkCreateCommandPool(device, &pool_info, NULL, &pool), "vkCreateCommandPool");
-  const VkCommandBufferAllocateInfo allocate = {
-      .sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO,
-      .commandPool = pool,
-      .commandBufferCount = 1};
+  const VkCommandBufferAllocateInfo allocate = {VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO,
+                                                NULL, pool, VK_COMMAND_BUFFER_LEVEL_PRIMARY, 1};
   VkCommandBuffer commands;
   check(vkAllocateCommandBuffers(device, &allocate, &commands), "vkAllocateCommandBuffers");
-  const VkCommandBufferBeginInfo begin = {.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO};
+  const VkCommandBufferBeginInfo begin = {VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO, NULL, 0,
+                                          NULL};
   check(vkBeginCommandBuffer(commands, &begin), "vkBeginCommandBuffer");
   rooftile_embed_recording* recording;
   check_status(rooftile_embed_record(embed, commands, &choice, &problem, &operands, &recording),
                "recording");
-  const VkMemoryBarrier written = {.sType = VK_STRUCTURE_TYPE_MEMORY_BARRIER,
-                                   .srcAccessMask = VK_ACCESS_SHADER_WRITE_BIT,
-                                   .dstAccessMask = VK_ACCESS_HOST_READ_BIT};
+  const VkMemoryBarrier written = {VK_STRUCTURE_TYPE_MEMORY_BARRIER, NULL,
+                                   VK_ACCESS_SHADER_WRITE_BIT, VK_ACCESS_HOST_READ_BIT};
   vkCmdPipelineBarrier(commands, VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT, VK_PIPELINE_STAGE_HOST_BIT,
                        0, 1, &written, 0, NULL, 0, NULL);
   check(vkEndCommandBuffer(commands), "vkEndCommandBuffer");
-  const VkSubmitInfo submit = {.sType = VK_STRUCTURE_TYPE_SUBMIT_INFO,
-                               .commandBufferCount = 1,
-                               .pCommandBuffers = &commands};
+  const VkSubmitInfo submit = {
+      VK_STRUCTURE_TYPE_SUBMIT_INFO, NULL, 0, NULL, NULL, 1, &commands, 0, NULL};
   check(vkQueueSubmit(queue, 1, &submit, VK_NULL_HANDLE), "vkQueueSubmit");
   check(vkQueueWaitIdle(queue), "vkQueueWaitIdle");
 

@@ -6,6 +6,7 @@
 #include "core/round.h"
 #include "generator/layout.h"
 #include "generator/priors/default_kernel.h"
+#include "runtime/kernel/staging.h"
 #include "runtime/model/roofline.h"
 
 namespace rooftile {
@@ -28,13 +29,16 @@ double estimated_ns(const DeviceProfile& device, const DeviceRates& rates, const
 std::vector<CertifiableKernel> of_nearest_class(const KernelRanking& measured,
                                                 const KernelRanking::Near& near, const Problem& p,
                                                 const Placement& at, const DeviceLimits& limits) {
+  // With rows of whole vectors, as the staged operands have them: kernels that need these are left
+  // out below where the problem's own are not.
+  const Problem staged = kernel_problem(near.problem);
   std::vector<CertifiableKernel> kernels;
-  for (const RankedChoice& choice :
-       measured.ranked(near.problem, own_buffers(near.problem), limits))
-    if (!illegal_reason(choice.candidate->variant, limits, p, at) &&
-        splits_operands(choice.candidate->variant, p.types) ==
-            splits_operands(choice.candidate->variant, near.problem.types))
-      kernels.push_back({choice.candidate->variant, near.time_ratio * choice.expected_ns});
+  for (const RankedChoice& choice : measured.ranked(staged, own_buffers(staged), limits)) {
+    const Variant& variant = choice.candidate->variant;
+    if (!illegal_reason(variant, limits, p, at) &&
+        splits_operands(variant, p.types) == splits_operands(variant, near.problem.types))
+      append(kernels, std::array{CertifiableKernel{variant, near.time_ratio * choice.expected_ns}});
+  }
   return kernels;
 }
 

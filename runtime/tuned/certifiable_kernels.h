@@ -12,7 +12,8 @@ namespace rooftile {
 
 struct CertifiableKernel {
   Variant variant;
-  double expected_ns;  ///< Expected time of a call, packing included.
+  double expected_ns;     ///< Expected time of a call, packing included.
+  bool imported = false;  ///< Measured by another machine: its failures count for themselves.
 };
 
 /// Adds those that are not there yet.

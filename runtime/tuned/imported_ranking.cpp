@@ -78,8 +78,16 @@ void add_shipped(Found& found, const Store& store, RowId row) {
     if (std::ranges::find(classes, signature) == classes.end()) classes.push_back(signature);
     found.add(std::move(entry.kernel));
   }
-  for (const std::string& signature : classes)
-    found.add_portfolio(store.measured_portfolio(row, signature));
+  const std::vector<BlackListRecord> blocked = store.black_listed(row);
+  for (const std::string& signature : classes) {
+    std::vector<PortfolioKernel> kernels = store.measured_portfolio(row, signature);
+    std::erase_if(kernels, [&](const PortfolioKernel& kernel) {
+      return !kernel.place || std::ranges::any_of(blocked, [&](const BlackListRecord& record) {
+        return record.candidate == kernel.candidate.id;
+      });
+    });
+    found.add_portfolio(std::move(kernels));
+  }
   found.add_rates(store, row);
 }
 
@@ -95,12 +103,15 @@ KernelRanking imported_ranking(const std::filesystem::path& database,
           found,
           Store(database, {.mode = OpenMode::kReadOnly, .busy_timeout_ms = kDatabasePatienceMs}),
           device);
-  } catch (const Error&) {  // Locked or damaged, which whoever loads tuned data reports.
+  } catch (const Error&) {  // Locked or damaged: what was imported is not known to this ranking.
   }
   for (const ShippedDevice& one : shipped_devices(shipped_folder, device)) {
     if (!one.same_driver) continue;
     try {
-      add_shipped(found, Store(one.file, OpenMode::kReadOnly), one.row);
+      add_shipped(
+          found,
+          Store(one.file, {.mode = OpenMode::kReadOnly, .busy_timeout_ms = kShippedPatienceMs}),
+          one.row);
     } catch (const Error&) {
       warn_left_out(one.file);
     }

@@ -44,7 +44,11 @@ KernelChoice KernelChooser::choose(const Problem& p) const {
   if (is_grouped(p)) return choose_on_device(kernel_problem(p));
   if (is_tuned(kernel_problem(p))) return {.means = Means::kTuned, .problem = p};
   KernelChoice own = {.means = Means::kCertified, .problem = p};
-  if (!widens_sums(p.types)) own.kernels = certified(p);
+  if (!widens_sums(p.types)) {
+    OnDemandKernels::Certified found = certified(p);
+    own.kernels = std::move(found.kernels);
+    own.may_improve = found.may_improve;
+  }
   const std::optional<Problem> plain = before_host_pass(p);
   if (!plain) return own.kernels.empty() ? KernelChoice{.problem = p} : own;
   const Types& types = plain->types;
@@ -62,7 +66,7 @@ KernelChoice KernelChooser::choose(const Problem& p) const {
 std::vector<RankedChoice> KernelChooser::ranked(const KernelChoice& choice) const {
   if (choice.means != Means::kTuned && choice.means != Means::kHostPass) return choice.kernels;
   std::vector<RankedChoice> kernels = recently_ranked(kernel_problem(choice.problem));
-  if (kernels.empty() && choice.means == Means::kHostPass) return certified(choice.problem);
+  if (kernels.empty() && choice.means == Means::kHostPass) return certified(choice.problem).kernels;
   return kernels;
 }
 
@@ -134,7 +138,7 @@ std::vector<KernelChoice> KernelChooser::choices_on_device(const Problem& p,
   if (on_demand_ != nullptr)
     add({.means = Means::kCertified,
          .problem = p,
-         .kernels = on_demand_->ranked(ranking_, p, where.at, where.limits)});
+         .kernels = on_demand_->ranked(ranking_, p, where.at, where.limits).kernels});
   if (!is_grouped(p))  // No pass over C knows groups.
     add({.means = Means::kDevicePass,
          .problem = p,
@@ -178,7 +182,7 @@ std::optional<Problem> KernelChooser::before_host_pass(const Problem& p) const {
     const Problem plain = problem_before_host_pass(p, types);
     if (is_tuned(kernel_problem(plain))) return plain;
     const bool certifies = is_long(plain) || widens_sums(p.types);
-    return certifies && !certified(plain).empty() ? std::optional(plain) : std::nullopt;
+    return certifies && !certified(plain).kernels.empty() ? std::optional(plain) : std::nullopt;
   };
   const Types own = types_before_pass(p), widened = widens_sums(p.types) ? kFloat64Types : Types();
   if (const auto plain = computed(own)) return plain;
@@ -195,13 +199,13 @@ std::optional<Problem> KernelChooser::dividable(const Problem& p) const {
   return plain;
 }
 
-std::vector<RankedChoice> KernelChooser::certified(const Problem& p) const {
+OnDemandKernels::Certified KernelChooser::certified(const Problem& p) const {
   if (on_demand_ == nullptr) return {};
   const Problem staged = kernel_problem(p);
-  std::vector<RankedChoice> kernels =
+  OnDemandKernels::Certified certified =
       on_demand_->ranked(ranking_, staged, own_buffers(staged), profile_.limits);
-  if (all_failed(*compiled_, kernels)) return {};
-  return kernels;
+  if (all_failed(*compiled_, certified.kernels)) return {};
+  return certified;
 }
 
 std::vector<RankedChoice> KernelChooser::recently_ranked(const Problem& staged) const {

@@ -39,6 +39,8 @@ struct KernelChoice {
   /// Best first, with times that include a pass of the device. KernelChooser::choose() leaves out
   /// tuned ones, which KernelChooser::ranked() gives.
   std::vector<RankedChoice> kernels = {};
+  /// With kCertified: a better kernel for this problem may still be certified.
+  bool may_improve = false;
 };
 
 /// Whether all of these kernels have failed, so that none of them is used any more.
@@ -119,7 +121,7 @@ class KernelChooser {
   /// (may_divide_k). Nothing where p is that problem, or short.
   std::optional<Problem> dividable(const Problem& p) const;
   /// Certified kernels of a class without tuned ones; empty when each has failed.
-  std::vector<RankedChoice> certified(const Problem& p) const;
+  OnDemandKernels::Certified certified(const Problem& p) const;
   std::vector<RankedChoice> recently_ranked(const Problem& staged) const;
   std::vector<RankedChoice> ranked_before_device_pass(const Problem& p,
                                                       const OnDevice& where) const;

@@ -39,6 +39,7 @@ struct Entry {
   CandidateRecord candidate;  // its hash is known once it is certified
   Signature signature;
   State state = State::kQueued;
+  bool imported = false;  // CertifiableKernel::imported
 };
 
 }  // namespace
@@ -61,7 +62,7 @@ struct OnDemandKernels::Impl {
   std::atomic<pid_t> user = 0;  // the first process that has asked
 
   std::once_flag reads_imported;
-  std::optional<KernelRanking> imported;  // no value before wishes() was called
+  std::optional<KernelRanking> imported;  // written once, by the first wishes()
 
   std::mutex mutex;  // guards everything below
   std::condition_variable changed;
@@ -105,7 +106,12 @@ struct OnDemandKernels::Impl {
 
   /// The best of these kernels that may still be certified; null: none, or a better one is
   /// certified already.
-  static const Variant* next(const Class& of_class, std::span<const CertifiableKernel> wishes);
+  static const CertifiableKernel* next(const Class& of_class,
+                                       std::span<const CertifiableKernel> wishes);
+
+  static bool may_certify(const Class& of_class, std::span<const CertifiableKernel> wishes) {
+    return count(of_class, State::kQueued) > 0 || next(of_class, wishes) != nullptr;
+  }
 
   /// Waits until no kernel of the class is under way. Returns false where that takes longer than
   /// until then, or one kernel longer than `patience`.
@@ -126,8 +132,10 @@ std::vector<CertifiableKernel> OnDemandKernels::Impl::wishes(const KernelRanking
   std::call_once(reads_imported,
                  [&] { imported = imported_ranking(database, shipped_folder(), profile); });
   std::vector<CertifiableKernel> wishes;
-  if (imported->has_class(p) || tuned.classes().empty())
+  if (imported->has_class(p) || (tuned.classes().empty() && !imported->classes().empty())) {
     wishes = certifiable_kernels(profile, *imported, p, at, limits);
+    for (CertifiableKernel& wish : wishes) wish.imported = true;
+  }
   append(wishes, certifiable_kernels(profile, tuned, p, at, limits));
   return wishes;
 }
@@ -239,29 +247,34 @@ OnDemandKernels::~OnDemandKernels() {
   impl_->stopping = true;
 }
 
-std::vector<RankedChoice> OnDemandKernels::ranked(const KernelRanking& tuned, const Problem& p,
-                                                  const Placement& at,
-                                                  const DeviceLimits& limits) const {
+OnDemandKernels::Certified OnDemandKernels::ranked(const KernelRanking& tuned, const Problem& p,
+                                                   const Placement& at,
+                                                   const DeviceLimits& limits) const {
   if (!impl_->may_use()) return {};
   const std::lock_guard lock(impl_->mutex);
   const Impl::Class& of_class = impl_->of(to_string(signature_of(p)));
   if (Impl::count(of_class, State::kCertified) == 0) return {};
-  std::vector<RankedChoice> choices;
-  for (const CertifiableKernel& wish : impl_->wishes(tuned, p, at, limits)) {
+  const std::vector<CertifiableKernel> wishes = impl_->wishes(tuned, p, at, limits);
+  Certified certified = {.may_improve = impl_->may_certify(of_class, wishes)};
+  for (const CertifiableKernel& wish : wishes) {
     const Entry* const entry = Impl::find(of_class, wish.variant);
     if (entry != nullptr && entry->state == State::kCertified)
-      choices.push_back({&entry->candidate, wish.expected_ns});
+      certified.kernels.push_back({&entry->candidate, wish.expected_ns});
   }
-  return choices;
+  return certified;
 }
 
-const Variant* OnDemandKernels::Impl::next(const Class& of_class,
-                                           std::span<const CertifiableKernel> wishes) {
-  if (count(of_class, State::kFailed) >= kMostFailures) return nullptr;
+const CertifiableKernel* OnDemandKernels::Impl::next(const Class& of_class,
+                                                     std::span<const CertifiableKernel> wishes) {
+  const auto has_failed_often = [&](bool imported) {
+    return std::ranges::count_if(of_class, [&](const auto& entry) {
+             return entry->state == State::kFailed && entry->imported == imported;
+           }) >= kMostFailures;
+  };
   for (const CertifiableKernel& wish : wishes) {
     const Entry* const entry = find(of_class, wish.variant);
-    if (entry == nullptr) return &wish.variant;
-    if (entry->state == State::kCertified) return nullptr;
+    if (entry == nullptr && !has_failed_often(wish.imported)) return &wish;
+    if (entry != nullptr && entry->state == State::kCertified) return nullptr;
   }
   return nullptr;
 }
@@ -271,8 +284,7 @@ bool OnDemandKernels::may_certify(const KernelRanking& tuned, const Problem& p, 
   if (!impl_->may_use()) return false;
   const std::vector<CertifiableKernel> wished = impl_->wishes(tuned, p, at, limits);
   const std::lock_guard lock(impl_->mutex);
-  const Impl::Class& of_class = impl_->of(to_string(signature_of(p)));
-  return Impl::count(of_class, State::kQueued) > 0 || Impl::next(of_class, wished) != nullptr;
+  return Impl::may_certify(impl_->of(to_string(signature_of(p))), wished);
 }
 
 bool OnDemandKernels::request(const KernelRanking& tuned, const Problem& p, const Placement& at,
@@ -284,10 +296,12 @@ bool OnDemandKernels::request(const KernelRanking& tuned, const Problem& p, cons
   const std::lock_guard lock(impl_->mutex);
   Impl::Class& of_class = impl_->of(signature);
   if (Impl::count(of_class, State::kQueued) > 0) return true;
-  const Variant* const variant = Impl::next(of_class, wished);
-  if (variant == nullptr) return false;
-  auto entry = std::make_unique<Entry>(
-      Entry{.candidate = {.signature = signature, .variant = *variant}, .signature = wanted});
+  const CertifiableKernel* const wish = Impl::next(of_class, wished);
+  if (wish == nullptr) return false;
+  auto entry =
+      std::make_unique<Entry>(Entry{.candidate = {.signature = signature, .variant = wish->variant},
+                                    .signature = wanted,
+                                    .imported = wish->imported});
   Entry& queued = *entry;
   of_class.push_back(std::move(entry));
   ++impl_->under_way;

@@ -37,14 +37,19 @@ class OnDemandKernels {
   /// Waits for the certification problem that is under way; the rest is dropped.
   ~OnDemandKernels();
 
-  /// Certified kernels of the problem's class that are legal for it, best first, with times scaled
-  /// from those of the nearest tuned class, or estimated where nothing is tuned. The candidates
-  /// live as long as this object. Reads the database at the first call.
-  std::vector<RankedChoice> ranked(const KernelRanking& tuned, const Problem& p,
-                                   const Placement& at, const DeviceLimits& limits) const;
+  /// Certified kernels of the problem's class that are legal for it, best first, with times that
+  /// were measured elsewhere, scaled from those of the nearest tuned class, or estimated. The
+  /// candidates live as long as this object. Reads the database at the first call.
+  struct Certified {
+    std::vector<RankedChoice> kernels = {};
+    bool may_improve = false;  ///< A better one for this problem may be certified, or is under way.
+  };
+  Certified ranked(const KernelRanking& tuned, const Problem& p, const Placement& at,
+                   const DeviceLimits& limits) const;
 
   /// Begins to certify the best kernel for this problem that has not failed, unless it is
-  /// certified, another one of its class is under way, or kMostFailures of the class have failed.
+  /// certified, another one of its class is under way, or kMostFailures of the class have failed,
+  /// of imported ones and others each.
   /// Returns whether one of its class is under way.
   bool request(const KernelRanking& tuned, const Problem& p, const Placement& at,
                const DeviceLimits& limits);

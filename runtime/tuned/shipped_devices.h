@@ -18,15 +18,19 @@ struct ShippedDevice {
   RowId row = 0;             ///< In that file.
   std::string name, driver;  ///< driver: with its version
   bool same_driver = false;  ///< Of any version: its kernels are certified here.
-  std::size_t kernels = 0;   ///< Ranked ones.
+  std::size_t kernels = 0;   ///< Ranked ones that are not blocked there.
 };
 
-/// The folder share/rooftile/devices of this program, or of the library that holds this code: in
-/// the build tree and wherever they are installed. It need not exist.
+/// The folder share/rooftile/devices of the prefix in whose bin, lib or libexec this program lies,
+/// or the library that holds this code; or of their build tree. It need not exist; "": there is
+/// none.
 std::filesystem::path shipped_folder();
 
+/// How long a shipped file is waited for that another process locks, which no Rooftile does.
+inline constexpr int kShippedPatienceMs = 100;
+
 /// Devices of the files of `folder` with this vendor and product, in the order of the files' names.
-/// A file that cannot be read gives a warning and is left out.
+/// A file that cannot be read, or that an import would refuse, gives a warning and is left out.
 std::vector<ShippedDevice> shipped_devices(const std::filesystem::path& folder,
                                            const DeviceProfile& device);
 /// Warns, once for each file, that it is left out.

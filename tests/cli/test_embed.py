@@ -70,11 +70,32 @@ def test_the_example_is_built_with_nothing_but_the_header(tuned):
     said = subprocess.run([build / "embedded"], check=True, capture_output=True, text=True).stdout
     assert re.match(r"device: llvmpipe .*, measured\nkernel: (?!naive).*, certified on llvmpipe .*: 20\d\d-\d\d-\d\d\n", said), said
     assert said.endswith("\nright\n")
+    for compiler, language in COMPILERS.items():
+        language = ["-x", "c++", f"-std={language}"] if "++" in compiler else [f"-std={language}"]
+        subprocess.run([compiler, *language, *STRICT, "-I", example / "kernels", "-fsyntax-only", example / "main.c"], check=True)
     if os.path.exists(SWIFTSHADER):  # A device that nobody has measured.
         other = subprocess.run([build / "embedded"], check=True, capture_output=True, text=True,
                                env=dict(os.environ, VK_DRIVER_FILES=SWIFTSHADER, VK_ICD_FILENAMES=SWIFTSHADER)).stdout
         assert re.search(r"^device: SwiftShader .*, not measured for such a product\nkernel: naive 8x8 1x1, certified on llvmpipe", other), other
         assert other.endswith("\nright\n"), other
+
+
+def test_a_project_in_cpp_alone_takes_the_folder(tuned):
+    project = tuned.folder / "project"
+    shutil.copytree(SOURCE / "examples/embedded/kernels", project / "kernels")
+    tuned.run("embed", "-o", project / "kernels/gemm_kernels.h")
+    (project / "main.cpp").write_text("#include <gemm_kernels.h>\nint main() { return rooftile_embed_describe(-1) != nullptr; }\n")
+    (project / "CMakeLists.txt").write_text(
+        "cmake_minimum_required(VERSION 3.16)\nproject(app LANGUAGES CXX)\nadd_subdirectory(kernels)\n"
+        "add_executable(app main.cpp)\ntarget_link_libraries(app PRIVATE gemm_kernels)\n")
+    subprocess.run(["cmake", "-S", project, "-B", project / "build"], check=True, capture_output=True)
+    subprocess.run(["cmake", "--build", project / "build"], check=True, capture_output=True)
+    subprocess.run([project / "build/app"], check=True)
+
+
+def test_a_database_that_is_named_twice_counts_once(tuned):
+    once = embedded(tuned)[0]
+    assert embedded(tuned, "--with", tuned.database)[0].replace(" --with rooftile.db", "") == once
 
 
 def test_filters_choose_classes_and_problems(tuned):

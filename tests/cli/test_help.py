@@ -62,6 +62,7 @@ def test_version_is_the_librarys(rooftile):
     ([], "command is missing"),
     (["tune", "--budgt", "3s"], r"no option '--budgt' \(did you mean '--budget'\?\)"),
     (["emit", "--tile-m=64"], r"no option '--tile-m=64' \(did you mean '--tile_m'\?\)"),
+    (["--budget=3s", "tune"], r"'--budget' is an option of tune and has to stand behind that word"),
     (["calibarte"], r"no command 'calibarte' \(did you mean 'calibrate'\?\)"),
     (["db", "chek"], r"did you mean 'check'\?"),
     (["worke"], "no command 'worke'; "),

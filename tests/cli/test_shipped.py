@@ -93,6 +93,16 @@ def test_a_damaged_file_is_left_out_and_said(installed, tmp_path, content):
     check_left_out(Rooftile(tmp_path, prefix / "bin/rooftile"))
 
 
+def test_control_characters_and_altered_schemas_are_a_strangers(installed, tmp_path):
+    prefix = tmp_path / "prefix"
+    shutil.copytree(installed, prefix)
+    rooftile = Rooftile(tmp_path, prefix / "bin/rooftile")
+    change(prefix / "share/rooftile/devices/card.db", "UPDATE devices SET name = 'Car' || char(27) || '[31md'")
+    assert "on Car?[31md (" in rooftile.run("devices").stdout
+    change(prefix / "share/rooftile/devices/card.db", "CREATE TRIGGER t AFTER INSERT ON devices BEGIN SELECT 1; END")
+    check_left_out(rooftile)
+
+
 def check_left_out(rooftile):
     run = rooftile.run("devices")
     assert "card.db should hold the data of a measured device" in run.stderr and "measured elsewhere" not in run.stdout

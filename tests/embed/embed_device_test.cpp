@@ -298,8 +298,11 @@ TEST_F(HeaderOnDevice, RecordsNothingThatIsWrong) {
   rooftile_embed_recording* recording = nullptr;
   const auto status = [&](const rooftile_embed_choice& c, const rooftile_embed_problem& p,
                           const rooftile_embed_operands& o) {
-    return std::string(
-        library_->status_name(library_->record(embed_, *commands, &c, &p, &o, &recording)));
+    recording = reinterpret_cast<rooftile_embed_recording*>(1);
+    const rooftile_embed_status failed =
+        library_->record(embed_, *commands, &c, &p, &o, &recording);
+    EXPECT_EQ(recording, nullptr);
+    return std::string(library_->status_name(failed));
   };
   const auto with = [&](const std::function<void(rooftile_embed_operands&)>& change) {
     rooftile_embed_operands changed = at;

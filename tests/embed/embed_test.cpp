@@ -581,6 +581,11 @@ TEST_F(Header, RefusesWhatIsNoProduct) {
   rooftile_embed_limits none = {};
   const rooftile_embed_problem small = library_->problem_of(0, 33, 34, 35);
   EXPECT_EQ(library_->select(&none, &small, nullptr, &choice), ROOFTILE_EMBED_UNSUPPORTED_DEVICE);
+  for (int axis = 0; axis < 3; ++axis) {
+    rooftile_embed_limits flat = limits;
+    flat.max_workgroup_count[axis] = 0;
+    EXPECT_EQ(library_->select(&flat, &small, nullptr, &choice), ROOFTILE_EMBED_UNSUPPORTED_DEVICE);
+  }
   const rooftile_embed_problem huge = library_->problem_of(0, 2147483647, 64, 64);
   EXPECT_EQ(library_->select(&limits, &huge, nullptr, &choice), ROOFTILE_EMBED_TOO_LARGE);
   // All sizes at once as large as they may be.

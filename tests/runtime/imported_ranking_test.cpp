@@ -88,13 +88,19 @@ TEST_F(ImportedRanking, PutsImportsBeforeWhatIsShipped) {
   EXPECT_TRUE(is_calibrated(imported_ranking(database_, shipped_, device_).rates()));
 }
 
-TEST_F(ImportedRanking, PutsThisDevicesRowFirst) {
-  measure(shipped_ / "card.db", {y_});
-  import_kernels({y_});
-  card_ = device_;
-  measure(folder_ / "same.db", {x_});
-  Store(database_).import_from(folder_ / "same.db");
-  EXPECT_THAT(order(problem_), ElementsAre("8x8", "16x8"));
+TEST_F(ImportedRanking, PutsThisDevicesRowFirstAndThenTheNewest) {
+  const auto import_row = [&](const char* name, const DeviceProfile& card, const Variant& variant) {
+    card_ = card;
+    measure(folder_ / name, {variant});
+    Store(database_).import_from(folder_ / name);
+  };
+  const DeviceProfile older = card_;
+  DeviceProfile newer = card_;
+  newer.device_uuid = "02";
+  import_row("same.db", device_, x_);
+  import_row("older.db", older, y_);
+  import_row("newer.db", newer, z_);
+  EXPECT_THAT(order(problem_), ElementsAre("8x8", "16x16", "16x8"));
 }
 
 TEST_F(ImportedRanking, LeavesOutOtherProductsAndDrivers) {
@@ -120,6 +126,36 @@ TEST_F(ImportedRanking, LeavesOutWhatWasBlockedThere) {
   EXPECT_THAT(order(problem_), ElementsAre("16x8"));
 }
 
+TEST_F(ImportedRanking, LeavesOutWhatWasBlockedForThisDeviceElsewhere) {
+  import_kernels({x_, y_});
+  {
+    Store store(folder_ / "same.db");
+    store.black_list(store.device_id(device_), candidate_row(store, x_, signature_of(problem_)),
+                     "hangs");
+  }
+  Store(database_).import_from(folder_ / "same.db");
+  EXPECT_THAT(order(problem_), ElementsAre("16x8"));
+}
+
+TEST_F(ImportedRanking, LeavesOutBlockedKernelsOfAShippedPortfolio) {
+  measure(shipped_ / "card.db", {y_});
+  {
+    Store store(shipped_ / "card.db");
+    const RowId card = *store.find_device(card_);
+    const auto record = [&](const Variant& variant, std::optional<int> place) {
+      return PortfolioRecord{.candidate = candidate_row(store, variant, signature_of(problem_)),
+                             .place = place,
+                             .times = {{.m = 32, .n = 32, .k = 32, .ns = 10}}};
+    };
+    Variant unplaced = x_;
+    unplaced.tile_n = 32;
+    store.put_portfolio(card, to_string(signature_of(problem_)),
+                        std::vector{record(x_, 0), record(z_, 1), record(unplaced, {})}, {});
+    store.black_list(card, candidate_row(store, x_, signature_of(problem_)), "hangs");
+  }
+  EXPECT_THAT(order(near_), ElementsAre("16x16", "16x8"));
+}
+
 TEST_F(ImportedRanking, OfOtherSizesFollowsTheNearestPortfolio) {
   const auto with_portfolio = [&](const std::filesystem::path& file, const Variant& fast,
                                   const Variant& slow) {
@@ -143,7 +179,7 @@ TEST_F(ImportedRanking, OfOtherSizesFollowsTheNearestPortfolio) {
 TEST_F(ImportedRanking, OffersKernelsForGroupsBeforeThoseOfSingleProducts) {
   Problem grouped = problem_;
   grouped.m = 12 * problem_.m;
-  grouped.grouping = {.groups = 12, .largest = 2 * problem_.m};
+  grouped.grouping = {.experts = 12, .groups = 12, .largest = 2 * problem_.m};
   measure(shipped_ / "single.db", {x_});
   measure(shipped_ / "groups.db", {y_}, grouped);
   const std::vector<CertifiableKernel> kernels =
@@ -152,6 +188,20 @@ TEST_F(ImportedRanking, OffersKernelsForGroupsBeforeThoseOfSingleProducts) {
   ASSERT_GE(kernels.size(), 2u);
   EXPECT_EQ(kernels[0].variant, y_);
   EXPECT_EQ(kernels[1].variant, x_);
+  EXPECT_NEAR(kernels[1].expected_ns, 12 * kernels[0].expected_ns, 1) << "twelve times a group";
+}
+
+TEST_F(ImportedRanking, OffersKernelsOfWholeVectorsForOddRows) {
+  Variant vectors = x_;
+  vectors.vector_width_a = vectors.vector_width_b = vectors.unroll_k = 4;
+  measure(shipped_ / "card.db", {vectors});
+  Problem odd = packed_problem(61, 50, 70);
+  odd.lda = 72, odd.ldb = odd.ldc = 52;  // As the staged operands have them.
+  ASSERT_EQ(illegal_reason(vectors, device_.limits, odd, own_buffers(odd)).value_or(""), "");
+  const std::vector<CertifiableKernel> kernels = certifiable_kernels(
+      device_, imported_ranking({}, shipped_, device_), odd, own_buffers(odd), device_.limits);
+  ASSERT_FALSE(kernels.empty());
+  EXPECT_EQ(kernels[0].variant, vectors);
 }
 
 TEST_F(ImportedRanking, PassesOverAFileThatCannotBeRead) {

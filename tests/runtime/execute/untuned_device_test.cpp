@@ -5,6 +5,7 @@
 #include <thread>
 
 #include "db/store.h"
+#include "runtime/tuned/on_demand_kernels.h"
 #include "tests/support/faults_fixture.h"
 
 namespace rooftile {
@@ -126,6 +127,17 @@ class KernelsOfAnotherCard : public UntunedDevice {
   void import_kernels(const std::vector<Variant>& ranked) const {
     import_measured(database_, card_, ranked);
   }
+  void make_wrong(const Variant& variant) const {
+    ShaderCache(cache_).spirv(changed(emit_gemm(variant, signature_of(problem_)),
+                                      "return alpha * sum + old;",
+                                      "return alpha * sum * 1.01 + old;"));
+  }
+  static int lines_with(const std::string& said, const std::string& text) {
+    int count = 0;
+    for (std::size_t at = said.find(text); at != std::string::npos; at = said.find(text, at + 1))
+      ++count;
+    return count;
+  }
   /// What such a call takes where nothing was imported.
   Variant of_the_tables() const { return default_kernel(device_, kernel_problem(problem_)); }
   Variant kernel_of_forced_call(const Problem& p) const {
@@ -155,11 +167,46 @@ TEST_F(KernelsOfAnotherCard, ComeBeforeClassesThatWereTunedHere) {
   EXPECT_EQ(*multiply(*context, problem_).kernel, theirs_);
 }
 
+TEST_F(KernelsOfAnotherCard, AreCertifiedForEachSize) {
+  import_kernels({theirs_});
+  const Problem wide = packed_problem(33, 200, 65, Transpose::kNo, Transpose::kYes);
+  {
+    Store theirs(folder_ / "tuned.db-theirs");
+    plant_winners(theirs, theirs.device_id(card_), wide, {{second_}});
+  }
+  Store(database_).import_from(folder_ / "tuned.db-theirs");
+  {
+    const auto context = open();  // Its calls wait for the best kernel.
+    EXPECT_EQ(*multiply_on_device(*context, problem_).kernel, theirs_);
+    EXPECT_EQ(*multiply_on_device(*context, wide).kernel, second_);
+    EXPECT_EQ(*multiply_on_device(*context, problem_).kernel, theirs_);
+  }
+  std::filesystem::remove(database_);
+  Store(database_).import_from(folder_ / "tuned.db-theirs");
+  ContextOptions impatient = options();
+  impatient.while_compiling = {};
+  Context context(impatient);
+  multiply_on_device(context, problem_);
+  multiply_on_device(context, wide);
+  context.wait_for_certificates();
+  Product product(wide);
+  EXPECT_EQ(context.explain(call_of(product, TierChoice::kDevice)).kernel, short_name(second_));
+}
+
+TEST_F(KernelsOfAnotherCard, ThatAreAllWrongLeaveTheAttemptsOfTheTables) {
+  std::vector<Variant> wrong = {theirs_, second_, theirs_};
+  wrong.back().unroll_k = 2;
+  import_kernels(wrong);
+  for (const Variant& variant : wrong) make_wrong(variant);
+  Variant kernel;
+  const std::string said = said_by([&] { kernel = kernel_of_forced_call(problem_); });
+  EXPECT_EQ(lines_with(said, "is not certified on"), OnDemandKernels::kMostFailures) << said;
+  EXPECT_EQ(kernel, of_the_tables());
+}
+
 TEST_F(KernelsOfAnotherCard, GiveWayToTheNextWhereTheyComputeWrongly) {
   import_kernels({theirs_});
-  ShaderCache(cache_).spirv(changed(emit_gemm(theirs_, signature_of(problem_)),
-                                    "return alpha * sum + old;",
-                                    "return alpha * sum * 1.01 + old;"));
+  make_wrong(theirs_);
   Variant kernel;
   expect_one_line(said_by([&] { kernel = kernel_of_forced_call(problem_); }),
                   "is not certified on");
