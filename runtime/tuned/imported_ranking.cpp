@@ -60,7 +60,8 @@ void add_imported(Found& found, const Store& store, const DeviceProfile& device)
     return !same_product(row.profile, device) || row.profile.driver_id != device.driver_id;
   });
   std::ranges::reverse(rows);  // the newest first
-  std::ranges::stable_partition(rows, [&](const DeviceRecord& row) { return row.id == here; });
+  std::stable_partition(rows.begin(), rows.end(),
+                        [&](const DeviceRecord& row) { return row.id == here; });
   for (const DeviceRecord& row : rows) {
     std::vector<ImportedKernel> kernels = store.imported_kernels(row.id, here);
     if (kernels.empty()) continue;

@@ -266,9 +266,9 @@ OnDemandKernels::Certified OnDemandKernels::ranked(const KernelRanking& tuned, c
 
 const CertifiableKernel* OnDemandKernels::Impl::next(const Class& of_class,
                                                      std::span<const CertifiableKernel> wishes) {
-  const auto has_failed_often = [&](bool imported) {
+  const auto has_failed_often = [&](bool of_imported) {
     return std::ranges::count_if(of_class, [&](const auto& entry) {
-             return entry->state == State::kFailed && entry->imported == imported;
+             return entry->state == State::kFailed && entry->imported == of_imported;
            }) >= kMostFailures;
   };
   for (const CertifiableKernel& wish : wishes) {

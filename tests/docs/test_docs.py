@@ -68,10 +68,14 @@ def words(page):
 
 
 def missing_tests():
-    """Yields an error for each name in the last table of tests/README.md that is neither a test of ctest nor a case of one."""
+    """Yields an error for each name in the last table of tests/README.md that is neither a test of ctest nor a case of one, and for
+    each name that two tests have."""
     listed = subprocess.run(["ctest", "--test-dir", sys.argv[2], "--show-only=json-v1"], capture_output=True, text=True, check=True).stdout
     tests = json.loads(listed)["tests"]
     known = {test["name"] for test in tests}
+    for name in known:
+        if sum(test["name"] == name for test in tests) > 1:  # They would share their labels, and -R would find both.
+            yield f"two tests have the name {name}"
     if any(name.endswith("_NOT_BUILT") for name in known):  # With the label unit alone, the other programs are not there to be asked.
         return
     for program in {test["command"][0] for test in tests if test["command"][1:] == [f"--gtest_filter={test['name']}.*"]}:

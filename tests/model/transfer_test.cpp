@@ -160,7 +160,7 @@ TEST(PredictedTransfer, SlicesAddUpAndShowThePathsOfTheFirst) {
   EXPECT_EQ((Transfers{} + first).transfer_paths, first.transfer_paths);
 }
 
-RC_GTEST_PROP(Transfer, NeverTakesLongerThanStaging, ()) {
+RC_GTEST_PROP(PredictedTransfer, NeverTakesLongerThanStaging, ()) {
   const Call call = random_call();
   const Transfers t = transfers(
       call.problem, {.a = call.a, .b = call.b, .c = call.c, .c_is_checked = call.c_is_checked},
