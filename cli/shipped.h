@@ -1,4 +1,4 @@
-// What the commands do with data of measured devices that comes with Rooftile.
+// Importing and describing the data of measured devices that comes with Rooftile.
 #pragma once
 
 #include <string>

@@ -270,12 +270,11 @@ DeviceTier::Ran DeviceTier::gemm(const GemmCall& call, Wait wait, double margin_
   for (bool more = chooser_->on_demand() != nullptr;
        more && (choice.means == Means::kNone || choice.may_improve);) {
     more = chooser_->request_kernel(p);
-    if (choice.means == Means::kNone ? wait == Wait::kNo : wait != Wait::kBest) break;
+    if (choice.means == Means::kNone && wait == Wait::kNo) return {};
+    if (choice.means != Means::kNone && wait != Wait::kBest) break;
     if (more) chooser_->on_demand()->wait();
     choice = chooser_->choose(p);  // Also where another thread's kernel was certified meanwhile.
   }
-  if (choice.means == Means::kNone && wait == Wait::kNo && chooser_->on_demand() != nullptr)
-    return {};
   if (choice.means == Means::kHostPass)
     return gemm_with_pass(call, std::move(choice), wait, margin_ns, check);
   return run_first(call, ranked(choice, part_of), wait, margin_ns, check);

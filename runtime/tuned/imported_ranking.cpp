@@ -16,7 +16,8 @@
 namespace rooftile {
 namespace {
 
-/// What was found so far; of rates and of a class's portfolio the first counts.
+/// Kernels, portfolios and rates that were found so far. The first rates count, and the first
+/// portfolio of each class.
 class Found {
  public:
   explicit Found(const DeviceProfile& device) : device_(device) {}

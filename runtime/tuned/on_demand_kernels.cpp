@@ -82,7 +82,7 @@ struct OnDemandKernels::Impl {
   std::shared_ptr<Device> device;  // used by the background thread only
   Background background;           // last: its jobs use the rest
 
-  /// What may be certified for the problem, best first.
+  /// Kernels that may be certified for the problem, best first.
   std::vector<CertifiableKernel> wishes(const KernelRanking& tuned, const Problem& p,
                                         const Placement& at, const DeviceLimits& limits);
   /// False in a forked child, whose parent's other threads may have held the mutex.

@@ -49,7 +49,7 @@ class OnDemandKernels {
 
   /// Begins to certify the best kernel for this problem that has not failed, unless it is
   /// certified, another one of its class is under way, or kMostFailures of the class have failed,
-  /// of imported ones and others each.
+  /// counted separately for imported kernels and for others.
   /// Returns whether one of its class is under way.
   bool request(const KernelRanking& tuned, const Problem& p, const Placement& at,
                const DeviceLimits& limits);

@@ -138,7 +138,7 @@ class KernelsOfAnotherCard : public UntunedDevice {
       ++count;
     return count;
   }
-  /// What such a call takes where nothing was imported.
+  /// The kernel of such a call where nothing was imported.
   Variant of_the_tables() const { return default_kernel(device_, kernel_problem(problem_)); }
   Variant kernel_of_forced_call(const Problem& p) const {
     return *multiply_on_device(*open(), p).kernel;
