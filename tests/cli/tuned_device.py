@@ -71,10 +71,10 @@ def wait_until(condition, what, seconds=60):
 
 
 def start_search(rooftile, budget="60s"):
-    """Starts tuning the other problem, and waits for its first samples."""
+    """Starts tuning the other problem, and waits for its first samples, or for its end where the budget is spent before."""
     before = count(rooftile, "SELECT count(*) FROM samples")
     tune = rooftile.start("tune", *OTHER_SIZES, "--budget", budget, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-    wait_until(lambda: count(rooftile, "SELECT count(*) FROM samples") > before, "a sample")
+    wait_until(lambda: tune.poll() is not None or count(rooftile, "SELECT count(*) FROM samples") > before, "a sample")
     return tune
 
 

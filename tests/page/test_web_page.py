@@ -61,23 +61,35 @@ WATCH = """
 """
 
 
+def start(browser, **values):
+    """Starts a search that lasts until stop(), however slow the machine is, unless a budget is among the values."""
+    fill(browser, **{"budget": 300, **values})
+    browser.find_element(By.ID, "start").click()
+
+
+def stop(browser):
+    browser.find_element(By.ID, "stop").click()
+
+
 def assert_silent(browser):
     assert [entry for entry in browser.get_log("browser") if entry["level"] == "SEVERE"] == []
 
 
 @pytest.fixture(scope="module")
 def exported(browser, address):
-    """The whole journey: start, reload in the middle, stop at the end of the budget, export."""
+    """The whole journey: start, reload in the middle, stop, start again until the budget is spent, export."""
     browser.get(address)
     wait(browser, lambda: browser.find_element(By.ID, "start").is_enabled(), "an adapter")
     browser.execute_script(WATCH)
-    fill(browser, m=256, n=256, k=256, budget=8)
-    browser.find_element(By.ID, "start").click()
+    start(browser, m=256, n=256, k=256)
     wait(browser, lambda: measured(browser) >= 1, "a measured kernel")
     before = measured(browser)
     browser.refresh()
     wait(browser, lambda: measured(browser) >= before, "the measurements of before the reload")
-    wait(browser, lambda: browser.execute_script("return rooftile.results() !== null"), "results")
+    stop(browser)
+    wait(browser, lambda: text(browser, "phase").startswith("Stopped."), "the end after Stop")
+    start(browser, budget=2)
+    wait(browser, lambda: text(browser, "phase").startswith("Finished."), "the end of the budget")
     return json.loads(browser.execute_script("return JSON.stringify(rooftile.exported())"))
 
 
@@ -144,10 +156,12 @@ def test_a_lost_gpu_process_costs_a_kernel_and_not_the_search(address):
     with chromium("--enable-unsafe-webgpu") as driver:
         driver.get(address)
         wait(driver, lambda: driver.find_element(By.ID, "start").is_enabled(), "an adapter")
-        fill(driver, m=192, n=256, k=256, budget=8)
-        driver.find_element(By.ID, "start").click()
+        start(driver, m=192, n=256, k=256)
         wait(driver, lambda: measured(driver) >= 2, "two measured kernels")
+        before = measured(driver)
         os.kill(gpu_process(driver), signal.SIGKILL)
+        wait(driver, lambda: measured(driver) > before, "a kernel measured by the next GPU process")
+        stop(driver)
         wait(driver, lambda: driver.execute_script("return rooftile.results() !== null"), "results")
         (problem,) = json.loads(driver.execute_script("return JSON.stringify(rooftile.exported())"))["problems"]
         assert problem["winner"] in [kernel["variant"] for kernel in problem["kernels"] if kernel["certified"]]

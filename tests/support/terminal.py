@@ -43,8 +43,8 @@ def on_terminal(command, columns, interrupt_at=(), seconds=60, **options):
 
 
 def drawn(text):
-    """The lines that are erased again."""
-    return re.findall(re.escape(ERASE) + r"([^\r\n]+)(?=\r)", text)
+    """The lines that are erased again, without what the terminal itself shows of a typed Ctrl-C."""
+    return re.findall(re.escape(ERASE) + r"([^\r\n]+?)(?:\^C)?(?=\r)", text)
 
 
 def kept(text):
