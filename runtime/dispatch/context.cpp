@@ -257,7 +257,7 @@ Tier Context::predicted_tier(const Problem& p) {
   return impl_->planner.plan(impl_->planner.request(asked)).tier;
 }
 
-const DispatchModel& Context::model() const { return impl_->state.data.model; }
+const DispatchModel& Context::model() const { return impl_->state.model(); }
 
 const std::string& Context::device_name() const {
   static const std::string none;

@@ -12,6 +12,8 @@
 #include "runtime/support/background.h"
 #include "runtime/support/float_environment.h"
 #include "runtime/support/log.h"
+#include "runtime/tuned/expected_device.h"
+#include "runtime/tuned/shipped_devices.h"
 #include "runtime/tuned/wanted_device.h"
 
 namespace rooftile {
@@ -22,6 +24,10 @@ namespace {
 // submission.
 constexpr double kLeastLoggedFlops = 1e6;
 
+// What it takes to open a device that is expected to be faster, and to certify its first kernels.
+// Calls that would have gained less than that are too few to pay for it.
+constexpr double kOpeningNs = 1e9;
+
 /// Reports a database or a device that was named but does not exist, and a database that is locked.
 /// Calls succeed without them, so a misspelt name would otherwise show only in the time of calls.
 void warn_of_missing(const TunedData& data, const Settings& settings) {
@@ -30,8 +36,10 @@ void warn_of_missing(const TunedData& data, const Settings& settings) {
       data.missing == TunedData::Missing::kDatabase && !settings.names_database && !names_device;
   const bool none_is_tuned = data.missing == TunedData::Missing::kDevice && !names_device;
   if (data.note.empty() || is_default || none_is_tuned) return;
-  log_warning_once(data.note,
-                   data.note + "; calls compute on the host unless they force the device");
+  log_warning_once(data.note, data.expected ? data.note
+                                            : data.note +
+                                                  "; calls compute on the host unless "
+                                                  "they force the device");
 }
 
 /// Loads the machine's BLAS on another thread, because that takes about as long as reading the
@@ -65,6 +73,10 @@ ContextState::ContextState(const ContextOptions& options)
   data = load_tuned_data(settings.database, settings.device, settings.deterministic,
                          options.adopted != nullptr ? &options.adopted->profile() : nullptr);
   if (options.needs_device && !data.ranking) fail(ErrorCode::kUnsupported, "{}", data.note);
+  const bool may_expect = !is_deterministic() && options.adopted == nullptr &&
+                          settings.measure_calls == MeasureCalls::kYes;
+  if (data.missing != TunedData::Missing::kNothing && may_expect)
+    expect_device(data, settings.device, shipped_folder(), pci_gpus());
   warn_of_missing(data, settings);
   if (settings.log_untuned == LogUntuned::kYes && data.counted_device)
     untuned = std::make_shared<UntunedLog>(data.file, *data.counted_device);
@@ -76,6 +88,7 @@ ContextState::ContextState(const ContextOptions& options)
 }
 
 ContextState::~ContextState() {
+  opening_ = nullptr;
   // Device-resident data may outlive the context, and so may the kernels for them.
   if (device != nullptr && device->chooser()->on_demand() != nullptr)
     device->chooser()->on_demand()->when_changed({});
@@ -92,7 +105,33 @@ std::shared_ptr<OnDemandKernels> ContextState::kernels_on_demand(const DevicePro
   return kernels;
 }
 
-std::string ContextState::use_untuned_device() try {
+const DispatchModel& ContextState::model() const {
+  static const DispatchModel kNone;
+  const DeviceTier* const opened = data.expected ? device.get() : nullptr;
+  return opened == nullptr || is_expected(data, opened->profile()) ? data.model : kNone;
+}
+
+void ContextState::missed(double ns) {
+  if (!may_open_expected()) return;
+  const auto whole = static_cast<std::int64_t>(ns);
+  if (static_cast<double>(missed_ns_.fetch_add(whole) + whole) < kOpeningNs) return;
+  if (!opens_expected_.exchange(true)) opening_->post([this] { open_expected(); });
+}
+
+void ContextState::open_expected() {
+  load_drivers();
+  if (!Background::wait_at_exit()) return;
+  const std::string why_not = use_untuned_device(Which::kExpected);
+  if (why_not.empty()) return;
+  if (log != nullptr)
+    log_line(fmt::format("{}, which other machines have measured, is not used: {}",
+                         data.expected->name, why_not));
+  make_plans_void();
+}
+
+std::string ContextState::use_untuned_device() { return use_untuned_device(Which::kWanted); }
+
+std::string ContextState::use_untuned_device(Which which) try {
   if (device != nullptr) return "";
   const std::lock_guard lock(untuned_device_);
   if (device != nullptr) return "";
@@ -100,9 +139,13 @@ std::string ContextState::use_untuned_device() try {
   if (is_deterministic()) return data.note + ", and a deterministic context certifies no kernels";
   const QuietFloats quiet;
   const DeviceProfile profile = resident.wanted_profile();
-  device.set(std::make_unique<DeviceTier>(
-      profile, DeviceRates(), KernelRanking(profile.limits, {}, {}), settings.cache_folder,
-      kernels_on_demand(profile), data.calibration.host.gbps));
+  const bool expected = is_expected(data, profile);
+  if (which == Which::kExpected && !expected)
+    return fmt::format("{} (driver {}) comes first", profile.name, profile.driver_info);
+  device.set(std::make_unique<DeviceTier>(profile, expected ? data.model.device() : DeviceRates(),
+                                          KernelRanking(profile.limits, {}, {}),
+                                          settings.cache_folder, kernels_on_demand(profile),
+                                          data.calibration.host.gbps));
   make_plans_void();
   return "";
 } catch (const Error& error) {

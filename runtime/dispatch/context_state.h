@@ -17,6 +17,7 @@
 #include "runtime/dispatch/untuned_log.h"
 #include "runtime/execute/device_tier.h"
 #include "runtime/host/host_blas.h"
+#include "runtime/support/background.h"
 #include "runtime/support/set_once.h"
 #include "runtime/tuned/tuned_data.h"
 
@@ -60,6 +61,13 @@ struct ContextState {
   /// most_gain_ns is the largest gain over the host of a calibrated device whose kernel attains its
   /// roofline; infinity means that any tuning is welcome.
   std::atomic<std::int64_t>* untuned_counter(const Problem& of_call, double most_gain_ns) const;
+  /// What predicts: nothing where calls use another device than the expected one.
+  const DispatchModel& model() const;
+  /// Whether the expected device could still be opened, and calls would gain by it.
+  bool may_open_expected() const { return data.expected && device == nullptr && !opens_expected_; }
+  /// Notes that a call was answered so many ns later than the expected device is predicted to
+  /// answer it. Once that is worth more than opening it, the device is opened in the background.
+  void missed(double ns);
   /// For calls that are forced to the device where nothing is tuned: from now on calls use the
   /// wanted device with kernels that are certified on demand. Returns why not, or "".
   std::string use_untuned_device();
@@ -77,9 +85,16 @@ struct ContextState {
   /// depend on what has been certified meanwhile.
   std::shared_ptr<OnDemandKernels> kernels_on_demand(const DeviceProfile& profile);
 
+  enum class Which : std::uint8_t { kWanted, kExpected };
+  std::string use_untuned_device(Which which);
+  void open_expected();
+
   std::mutex untuned_device_, loading_others_;
   bool others_loaded_ = false;
   std::vector<std::unique_ptr<OtherDevice>> others_;  ///< Loaded when a split is planned first.
+  std::atomic<std::int64_t> missed_ns_ = 0;
+  std::atomic<bool> opens_expected_ = false;  ///< It is being opened, or was, or could not be.
+  std::unique_ptr<Background> opening_ = std::make_unique<Background>();
 };
 
 }  // namespace rooftile

@@ -29,6 +29,7 @@ bool is_host(Tier tier) {
 Outcome Executor::run(const Request& r, Plan& plan, RepeatedCalls* repeated) {
   if (plan.reason == Reason::kNothingToDo) return {.reason = plan.reason};
   if (plan.untuned_calls != nullptr) plan.untuned_calls->fetch_add(1, std::memory_order_relaxed);
+  if (plan.missed_ns > 0) state_.missed(plan.missed_ns);
   const Tier next = plan.times.open() ? plan.times.next() : plan.tier;
   if (next == Tier::kDevice) return on_device(r, plan);
   if (next != Tier::kSplit) {
@@ -208,7 +209,7 @@ void Executor::remember(const Request& r, const Plan& plan, RepeatedCalls& repea
   // The record of repeated calls holds no tier, guard or devices: a call that sets one is not kept.
   const bool asks_for_more =
       call.tier != TierChoice::kAuto || call.guard != Guard{} || call.devices != Devices::kDefault;
-  if (asks_for_more || r.grouped != nullptr || plan.tier == Tier::kHost64 ||
+  if (asks_for_more || r.grouped != nullptr || plan.missed_ns > 0 || plan.tier == Tier::kHost64 ||
       !reads_operands(call.problem))
     return;
   if (const std::optional<PlainProduct> product = plain_product(call.problem))

@@ -103,7 +103,8 @@ Plan Planner::plan(const Request& r) const {
     plan = predicted(r, choice);
     if (choice.veto_name == Veto::kDeviceGone) state_.device->warn_gone();
     plan.untuned_calls = state_.untuned_counter(counted_problem(r), gain_ns(r, choice));
-    if (!packed && r.grouped == nullptr && !r.asks_for_checks()) request_kernel(r, choice);
+    if (!packed && r.grouped == nullptr && !r.asks_for_checks())
+      plan.missed_ns = request_kernel(r, choice);
   }
   if (state_.log != nullptr && (!r.is_forced() || packed)) log_plan(r, plan);
   return plan;
@@ -116,16 +117,20 @@ std::atomic<std::int64_t>* Planner::counter_of(const Request& r) const {
 
 Choice Planner::choose_tier(const Request& r) const {
   const Problem& p = r.problem();
-  return choose(question(p, residencies_of(*r.call), r.guard), state_.data.model,
+  return choose(question(p, residencies_of(*r.call), r.guard), state_.model(),
                 [&](Call& call) { ask_device(call, p, r.call); });
 }
 
 Plan Planner::predicted(const Request& r, const Choice& choice) const {
   const bool float64 = widens_sums(r.problem().types);
   const bool guarded = is_guarded(r.guard);
+  // Another machine's host says little of this one: all threads are what would run without
+  // Rooftile, and the device has to be faster than they are measured to be.
+  const bool guesses = state_.data.guesses_host;
   const Tier host =
-      precise_host(faster_host(choice.host_ns, choice.host1_ns), r.problem().types, r.guard);
-  Plan plan = {.tier = choice.tier == Tier::kDevice ? choice.tier : host,
+      precise_host(guesses ? Tier::kHost : faster_host(choice.host_ns, choice.host1_ns),
+                   r.problem().types, r.guard);
+  Plan plan = {.tier = choice.tier == Tier::kDevice && !guesses ? choice.tier : host,
                .host = host,
                .wait = wait_of(Reason::kPredicted),
                .device_margin_ns = choice.best_host_ns - choice.device_ns};
@@ -196,8 +201,12 @@ TierTimes Planner::times_of(const Problem& p, const Choice& choice, double split
   const double near = p.types == Types{} ? 1.5 : 4;
   if (state_.settings.measure_calls == MeasureCalls::kNo || !reads_operands(p)) return {};
   const bool split = std::isfinite(split_ns);
+  const bool guesses = state_.data.guesses_host;
   TierTimes::Predicted predicted = {
-      .host_ns = choice.host_ns, .host1_ns = choice.host1_ns, .split_ns = split_ns};
+      // A host whose time is a guess counts as no slower than the device until it is measured.
+      .host_ns = guesses ? std::min(choice.host_ns, choice.device_ns) : choice.host_ns,
+      .host1_ns = guesses ? TierTimes::kNotInTheRace : choice.host1_ns,
+      .split_ns = split_ns};
   if (choice.tier == Tier::kDevice ||
       (choice.device_ns < near * choice.best_host_ns && state_.device->opened())) {
     // Calls that are sliced are not timed.
@@ -206,7 +215,7 @@ TierTimes Planner::times_of(const Problem& p, const Choice& choice, double split
     else if (!split)
       return {};
   }
-  return TierTimes(predicted, split ? Tier::kSplit : choice.tier);
+  return TierTimes(predicted, split ? Tier::kSplit : guesses ? Tier::kHost : choice.tier);
 }
 
 DeviceTier::Wait Planner::wait_of(Reason reason) const {
@@ -214,20 +223,27 @@ DeviceTier::Wait Planner::wait_of(Reason reason) const {
   return reason == Reason::kForced ? DeviceTier::Wait::kFirst : DeviceTier::Wait::kNo;
 }
 
-void Planner::request_kernel(const Request& r, const Choice& choice) const {
-  // A call that goes to the device requests one itself.
-  const DeviceTier* const device = state_.device.get();
-  if (device == nullptr || choice.tier == Tier::kDevice) return;
-  const KernelChooser& chooser = *device->chooser();
-  if (chooser.on_demand() == nullptr) return;
+double Planner::request_kernel(const Request& r, const Choice& choice) const {
   const Problem& p = r.problem();
+  const auto with_kernel_of = [&](const DeviceProfile& device) {
+    Call asked = question(p, {}, r.guard);
+    asked.max_binding_bytes = static_cast<double>(device.limits.max_storage_buffer_range_bytes);
+    return choose(asked, state_.model());
+  };
+  const DeviceTier* const device = state_.device.get();
+  if (state_.may_open_expected()) {
+    const Choice then = with_kernel_of(*state_.data.expected);
+    return then.tier == Tier::kDevice ? then.best_host_ns - then.device_ns : 0;
+  }
+  // A call that goes to the device requests one itself.
+  if (device == nullptr || choice.tier == Tier::kDevice) return 0;
+  const KernelChooser& chooser = *device->chooser();
+  if (chooser.on_demand() == nullptr) return 0;
   const Means means = chooser.choose(p).means;
-  if (means != Means::kNone && means != Means::kHostPass) return;
-  if (device->veto(p).name != Veto::kNone) return;  // the device is gone, or the parent's
-  Call with_kernel = question(p, {}, r.guard);
-  with_kernel.max_binding_bytes =
-      static_cast<double>(device->profile().limits.max_storage_buffer_range_bytes);
-  if (choose(with_kernel, state_.data.model).tier == Tier::kDevice) chooser.request_kernel(p);
+  if (means != Means::kNone && means != Means::kHostPass) return 0;
+  if (device->veto(p).name != Veto::kNone) return 0;  // the device is gone, or the parent's
+  if (with_kernel_of(device->profile()).tier == Tier::kDevice) chooser.request_kernel(p);
+  return 0;
 }
 
 void Planner::log_plan(const Request& r, const Plan& plan) const {
@@ -242,7 +258,10 @@ void Planner::log_plan(const Request& r, const Plan& plan) const {
     const bool quick =
         unsplit == Tier::kDevice && r.grouped == nullptr && r.call->packed == nullptr;
     Decision d = decide(p, residencies_of(*r.call), r.guard, r.call);
-    if (d.tier != Tier::kDevice) d.tier = precise_host(d.tier, p.types, r.guard);
+    if (state_.data.guesses_host)
+      d.tier = unsplit;  // Calls begin there.
+    else if (d.tier != Tier::kDevice)
+      d.tier = precise_host(d.tier, p.types, r.guard);
     state_.log->say(counted_problem(r), d, best_kernel(p, {}, r.call),
                     quick ? quick_kernel(p, plan.device_margin_ns) : std::string(), about(r));
   }

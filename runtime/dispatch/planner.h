@@ -73,8 +73,8 @@ class Planner {
   /// What a call waits for, depending on whether the device was forced or chosen.
   DeviceTier::Wait wait_of(Reason reason) const;
   /// Requests the certification of a kernel for a problem of an untuned class, if calls that the
-  /// host answers now would then run on the device.
-  void request_kernel(const Request& r, const Choice& choice) const;
+  /// host answers now would then run on the device. Returns Plan::missed_ns.
+  double request_kernel(const Request& r, const Choice& choice) const;
   /// Logs the plan of a request whose tier is not forced, with the decision and the kernels.
   void log_plan(const Request& r, const Plan& plan) const;
 

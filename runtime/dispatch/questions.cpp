@@ -49,7 +49,7 @@ Decision Planner::decide(const Problem& p, const Residencies& where, const Guard
                          const GemmCall* call) const {
   Call asked = question(p, where, guard);
   ask_device(asked, p, call);
-  return rooftile::decide(asked, state_.data.model);
+  return rooftile::decide(asked, state_.model());
 }
 
 double Planner::host_ns_of(double bytes) const {

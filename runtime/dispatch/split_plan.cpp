@@ -84,7 +84,7 @@ void Planner::add_parties(SplitDecision& d, const Problem& p, const Guard& guard
     d.workers.push_back({.device = &on, .tier = tier, .name = brief_name(on.profile())});
     d.parties.push_back(std::move(party));
   };
-  add_device(*state_.device.get(), Tier::kDevice, state_.data.model);
+  add_device(*state_.device.get(), Tier::kDevice, state_.model());
   for (const auto& other : state_.other_devices())
     add_device(*other->tier, Tier::kSplit, other->model);
   tell_apart(d.workers);
@@ -105,7 +105,7 @@ double Planner::host_ns(const Problem& p, Tier tier, const Guard& guard) const {
   Call call = question(p, {}, guard);
   call.host_in_float64 = tier == Tier::kHost64;
   call.device_veto = "the host is asked for";
-  const Decision d = rooftile::decide(call, state_.data.model);
+  const Decision d = rooftile::decide(call, state_.model());
   return tier == Tier::kHost64 ? d.host64_ns : tier == Tier::kHost1 ? d.host1_ns : d.host_ns;
 }
 

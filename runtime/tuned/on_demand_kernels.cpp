@@ -22,7 +22,7 @@
 #include "runtime/support/log.h"
 #include "runtime/tuned/certifiable_kernels.h"
 #include "runtime/tuned/certification_record.h"
-#include "runtime/tuned/imported_ranking.h"
+#include "runtime/tuned/imported_data.h"
 #include "runtime/tuned/shipped_devices.h"
 #include "runtime/tuned/tuned_data.h"
 #include "runtime/verify/certify.h"
@@ -130,7 +130,7 @@ std::vector<CertifiableKernel> OnDemandKernels::Impl::wishes(const KernelRanking
                                                              const Problem& p, const Placement& at,
                                                              const DeviceLimits& limits) {
   std::call_once(reads_imported,
-                 [&] { imported = imported_ranking(database, shipped_folder(), profile); });
+                 [&] { imported = imported_data(database, shipped_folder(), profile).ranking; });
   std::vector<CertifiableKernel> wishes;
   if (imported->has_class(p) || (tuned.classes().empty() && !imported->classes().empty())) {
     wishes = certifiable_kernels(profile, *imported, p, at, limits);

@@ -1,5 +1,5 @@
 // Kernels of classes (types, transposes, epilogue) that were never tuned here: what other machines
-// measured on this product (imported_ranking.h), variants of the nearest tuned class, and those of
+// measured on this product (imported_data.h), variants of the nearest tuned class, and those of
 // the tables (generator/priors/default_kernel.h), compiled with the wanted signature and certified
 // in the background while other means answer. The certificate is the tuner's
 // (runtime/verify/certify.h), and is stored where the tuner stores its own, so that later contexts

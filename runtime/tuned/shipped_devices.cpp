@@ -45,15 +45,36 @@ fs::path shipped_folder() {
   return above.filename() == "lib" ? beside(above.parent_path()) : fs::path();
 }
 
-std::vector<ShippedDevice> shipped_devices(const fs::path& folder, const DeviceProfile& device) {
+namespace {
+
+std::vector<fs::path> files_of(const fs::path& folder) {
   std::vector<fs::path> files;
   std::error_code error;
   for (fs::directory_iterator entry(folder, error), end; !error && entry != end;
        entry.increment(error))
     if (entry->path().extension() == ".db") files.push_back(entry->path());
   std::ranges::sort(files);
+  return files;
+}
+
+}  // namespace
+
+std::vector<DeviceProfile> shipped_profiles(const fs::path& folder) {
+  std::vector<DeviceProfile> profiles;
+  for (const fs::path& file : files_of(folder)) {
+    try {
+      const Store store(file, {.mode = OpenMode::kReadOnly, .busy_timeout_ms = kShippedPatienceMs});
+      for (DeviceRecord& record : store.devices()) profiles.push_back(std::move(record.profile));
+    } catch (const Error&) {
+      warn_left_out(file);
+    }
+  }
+  return profiles;
+}
+
+std::vector<ShippedDevice> shipped_devices(const fs::path& folder, const DeviceProfile& device) {
   std::vector<ShippedDevice> shipped;
-  for (const fs::path& file : files) {
+  for (const fs::path& file : files_of(folder)) {
     try {
       const auto is_of_product = [&](const DeviceRecord& record) {
         return same_product(record.profile, device);

@@ -33,6 +33,8 @@ inline constexpr int kShippedPatienceMs = 100;
 /// A file that cannot be read, or that an import would refuse, gives a warning and is left out.
 std::vector<ShippedDevice> shipped_devices(const std::filesystem::path& folder,
                                            const DeviceProfile& device);
+/// Devices of all of these files, in the same order: what a file says that may be left out.
+std::vector<DeviceProfile> shipped_profiles(const std::filesystem::path& folder);
 /// Warns, once for each file, that it is left out.
 void warn_left_out(const std::filesystem::path& shipped_file);
 

@@ -119,19 +119,8 @@ const DeviceRecord* untuned_device(const Store& store,
 /// Fills in what the database knows of a tuned device. The calibration is there already.
 void add_kernels(TunedData& data, const Reader& reader, const DeviceRecord& device,
                  std::vector<TunedKernel> kernels) {
-  std::vector<TunedTime> times;
-  for (const TunedKernel& kernel : kernels) {
-    const bool seen = std::any_of(times.begin(), times.end(),
-                                  [&](const TunedTime& t) { return t.problem == kernel.problem; });
-    // The kernels are sorted by rank, so the first one of a problem is its best.
-    if (seen) continue;
-    data.buckets.insert(bucket_of(kernel.problem));
-    if (is_grouped(kernel.problem)) continue;  // The model predicts single products and batches.
-    times.push_back({.problem = kernel.problem,
-                     .ns = kernel.kernel_ns + kernel.pack_ns,
-                     .tile_m = kernel.candidate.variant.tile_m,
-                     .tile_n = kernel.candidate.variant.tile_n});
-  }
+  const std::vector<TunedTime> times = best_times(kernels);
+  for (const TunedKernel& kernel : kernels) data.buckets.insert(bucket_of(kernel.problem));
   data.profile = device.profile;
   const std::vector<PortfolioKernel> portfolio = reader.portfolio(device.id);
   data.ranking.emplace(device.profile.limits, data.calibration.device, std::move(kernels),
@@ -141,6 +130,20 @@ void add_kernels(TunedData& data, const Reader& reader, const DeviceRecord& devi
 }
 
 }  // namespace
+
+std::vector<TunedTime> best_times(std::span<const TunedKernel> kernels) {
+  std::vector<TunedTime> times;
+  for (const TunedKernel& kernel : kernels) {
+    if (is_grouped(kernel.problem) ||
+        std::ranges::any_of(times, [&](const TunedTime& t) { return t.problem == kernel.problem; }))
+      continue;
+    times.push_back({.problem = kernel.problem,
+                     .ns = kernel.kernel_ns + kernel.pack_ns,
+                     .tile_m = kernel.candidate.variant.tile_m,
+                     .tile_n = kernel.candidate.variant.tile_n});
+  }
+  return times;
+}
 
 TunedData load_tuned_data(const std::filesystem::path& database, const std::string& wanted_device,
                           Deterministic deterministic, const DeviceProfile* only) try {
@@ -167,6 +170,7 @@ TunedData load_tuned_data(const std::filesystem::path& database, const std::stri
   if (known != nullptr) {
     if (::access(store.path().c_str(), W_OK) == 0) data.counted_device = known->profile;
     data.calibration = reader.calibration(*known);
+    if (store.measured_here(known->id)) data.calibrated_device = known->profile;
   }
   if (best == nullptr) {
     data.missing = TunedData::Missing::kDevice;

@@ -35,11 +35,21 @@ struct TunedData {
   /// Calibration of the tuned device, else of the device that would be tuned.
   Calibration calibration = {};
   DispatchModel model = {};
+  /// Of `calibration`; no value where another machine measured it.
+  std::optional<DeviceProfile> calibrated_device = {};
+  /// Where nothing is tuned: a device of this machine that other machines have measured, as they
+  /// recorded it. The model is theirs, its host included if `guesses_host`.
+  std::optional<DeviceProfile> expected = {};
+  bool guesses_host = false;
   /// The members from here on describe the tuned device, if there is one.
   std::optional<DeviceProfile> profile = {};
   std::optional<KernelRanking> ranking = {};
   std::unordered_set<Bucket, BucketHash> buckets = {};
 };
+
+/// The time of each problem's best kernel, packing included. Its first kernel counts: lists are
+/// sorted by rank. The model predicts single products and batches: none of grouped problems.
+std::vector<TunedTime> best_times(std::span<const TunedKernel> kernels);
 
 /// How long calls wait for a locked database. Tuners write for milliseconds.
 inline constexpr int kDatabasePatienceMs = 1000;

@@ -15,7 +15,7 @@
 #include "generator/version.h"
 #include "runtime/kernel/staging.h"
 #include "runtime/model/portfolio.h"
-#include "runtime/tuned/imported_ranking.h"
+#include "runtime/tuned/imported_data.h"
 #include "tests/support/scratch.h"
 #include "tests/support/synthetic_database.h"
 #include "tests/tuner/scripted_worker.h"
@@ -355,7 +355,7 @@ TEST(ShippedDatabases, AreTakenAndTheirKernelsUnderstood) {
               static_cast<std::size_t>(added.winners))
         << entry.path();
     EXPECT_FALSE(imported_work(store, card, row).empty()) << entry.path();
-    const KernelRanking untuned = imported_ranking({}, entry.path().parent_path(), card);
+    const KernelRanking untuned = imported_data({}, entry.path().parent_path(), card).ranking;
     for (const ImportedKernel& imported :
          store.imported_kernels(certifiable_rows(store, row).at(1)))
       EXPECT_THAT(untuned.ranked(kernel_problem(imported.kernel.problem)), Not(IsEmpty()))

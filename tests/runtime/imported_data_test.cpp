@@ -1,6 +1,6 @@
 // Kernels that other machines measured, as candidates of this one
-// (runtime/tuned/imported_ranking.h).
-#include "runtime/tuned/imported_ranking.h"
+// (runtime/tuned/imported_data.h).
+#include "runtime/tuned/imported_data.h"
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>
@@ -56,8 +56,8 @@ class ImportedRanking : public ::testing::Test {
   }
   std::vector<std::string> order(const Problem& p) const {
     std::vector<std::string> tiles;
-    for (const RankedChoice& choice :
-         imported_ranking(database_, shipped_, device_).ranked(p, own_buffers(p), device_.limits))
+    for (const RankedChoice& choice : imported_data(database_, shipped_, device_)
+                                          .ranking.ranked(p, own_buffers(p), device_.limits))
       tiles.push_back(
           fmt::format("{}x{}", choice.candidate->variant.tile_m, choice.candidate->variant.tile_n));
     return tiles;
@@ -74,8 +74,8 @@ class ImportedRanking : public ::testing::Test {
 
 TEST_F(ImportedRanking, IsEmptyWhereNothingIsThere) {
   std::filesystem::remove(shipped_);
-  EXPECT_THAT(imported_ranking(database_, shipped_, device_).classes(), IsEmpty());
-  EXPECT_THAT(imported_ranking({}, {}, device_).classes(), IsEmpty());
+  EXPECT_THAT(imported_data(database_, shipped_, device_).ranking.classes(), IsEmpty());
+  EXPECT_THAT(imported_data({}, {}, device_).ranking.classes(), IsEmpty());
   EXPECT_FALSE(std::filesystem::exists(database_));
 }
 
@@ -85,7 +85,7 @@ TEST_F(ImportedRanking, PutsImportsBeforeWhatIsShipped) {
   EXPECT_THAT(order(problem_), ElementsAre("8x8", "16x16", "16x8"));
   EXPECT_THAT(order(near_), ElementsAre("8x8", "16x16", "16x8"));
   EXPECT_THAT(order(packed_problem(8, 8, 8, Transpose::kYes)), IsEmpty());
-  EXPECT_TRUE(is_calibrated(imported_ranking(database_, shipped_, device_).rates()));
+  EXPECT_TRUE(is_calibrated(imported_data(database_, shipped_, device_).ranking.rates()));
 }
 
 TEST_F(ImportedRanking, PutsThisDevicesRowFirstAndThenTheNewest) {
@@ -183,7 +183,7 @@ TEST_F(ImportedRanking, OffersKernelsForGroupsBeforeThoseOfSingleProducts) {
   measure(shipped_ / "single.db", {x_});
   measure(shipped_ / "groups.db", {y_}, grouped);
   const std::vector<CertifiableKernel> kernels =
-      certifiable_kernels(device_, imported_ranking({}, shipped_, device_), grouped,
+      certifiable_kernels(device_, imported_data({}, shipped_, device_).ranking, grouped,
                           own_buffers(grouped), device_.limits);
   ASSERT_GE(kernels.size(), 2u);
   EXPECT_EQ(kernels[0].variant, y_);
@@ -199,7 +199,7 @@ TEST_F(ImportedRanking, OffersKernelsOfWholeVectorsForOddRows) {
   odd.lda = 72, odd.ldb = odd.ldc = 52;  // As the staged operands have them.
   ASSERT_EQ(illegal_reason(vectors, device_.limits, odd, own_buffers(odd)).value_or(""), "");
   const std::vector<CertifiableKernel> kernels = certifiable_kernels(
-      device_, imported_ranking({}, shipped_, device_), odd, own_buffers(odd), device_.limits);
+      device_, imported_data({}, shipped_, device_).ranking, odd, own_buffers(odd), device_.limits);
   ASSERT_FALSE(kernels.empty());
   EXPECT_EQ(kernels[0].variant, vectors);
 }

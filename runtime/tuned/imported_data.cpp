@@ -1,4 +1,4 @@
-#include "runtime/tuned/imported_ranking.h"
+#include "runtime/tuned/imported_data.h"
 
 #include <algorithm>
 #include <iterator>
@@ -30,12 +30,16 @@ class Found {
     std::ranges::move(kernels, std::back_inserter(portfolio_));
   }
   void add_rates(const Store& store, RowId row) {
-    if (is_calibrated(rates_)) return;
-    rates_ = calibration_from_figures(store.latest_calibration(row)).device;
-    rates_.gpu = gpu_generation(device_);
+    if (is_calibrated(calibration_.device)) return;
+    calibration_ = calibration_from_figures(store.latest_calibration(row));
+    calibration_.device.gpu = gpu_generation(device_);
   }
-  KernelRanking ranking() && {
-    return KernelRanking(device_.limits, rates_, std::move(kernels_), portfolio_);
+  ImportedData data() && {
+    std::vector<TunedTime> times = best_times(kernels_);
+    return {.ranking =
+                KernelRanking(device_.limits, calibration_.device, std::move(kernels_), portfolio_),
+            .calibration = std::move(calibration_),
+            .times = std::move(times)};
   }
 
  private:
@@ -51,7 +55,7 @@ class Found {
   const DeviceProfile& device_;
   std::vector<TunedKernel> kernels_;
   std::vector<PortfolioKernel> portfolio_;
-  DeviceRates rates_;
+  Calibration calibration_;
 };
 
 void add_imported(Found& found, const Store& store, const DeviceProfile& device) {
@@ -95,9 +99,9 @@ void add_shipped(Found& found, const Store& store, RowId row) {
 
 }  // namespace
 
-KernelRanking imported_ranking(const std::filesystem::path& database,
-                               const std::filesystem::path& shipped_folder,
-                               const DeviceProfile& device) {
+ImportedData imported_data(const std::filesystem::path& database,
+                           const std::filesystem::path& shipped_folder,
+                           const DeviceProfile& device) {
   Found found(device);
   try {
     if (!database.empty() && database_exists(database))
@@ -105,7 +109,7 @@ KernelRanking imported_ranking(const std::filesystem::path& database,
           found,
           Store(database, {.mode = OpenMode::kReadOnly, .busy_timeout_ms = kDatabasePatienceMs}),
           device);
-  } catch (const Error&) {  // Locked or damaged: what was imported is not known to this ranking.
+  } catch (const Error&) {  // Locked or damaged: what was imported is not known.
   }
   for (const ShippedDevice& one : shipped_devices(shipped_folder, device)) {
     if (!one.same_driver) continue;
@@ -118,7 +122,7 @@ KernelRanking imported_ranking(const std::filesystem::path& database,
       warn_left_out(one.file);
     }
   }
-  return std::move(found).ranking();
+  return std::move(found).data();
 }
 
 }  // namespace rooftile

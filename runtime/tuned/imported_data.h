@@ -1,0 +1,29 @@
+// What other machines measured on this product under this driver, of any version. None of its
+// kernels is certified here: they are the first candidates of kernels that are certified on demand.
+#pragma once
+
+#include <filesystem>
+#include <vector>
+
+#include "core/device_profile.h"
+#include "runtime/model/calibration.h"
+#include "runtime/model/predict.h"
+#include "runtime/tuned/kernel_ranking.h"
+
+namespace rooftile {
+
+struct ImportedData {
+  KernelRanking ranking;
+  Calibration calibration;       ///< Of the first machine that has one, its host included.
+  std::vector<TunedTime> times;  ///< Of each problem's best kernel.
+};
+
+/// What was imported into the database, for this device before other cards of its product, and then
+/// what comes with Rooftile. Kernels that a machine has blocked are left out. Without classes and
+/// rates where there is nothing. Neither the database nor the folder need exist; a file that cannot
+/// be read is passed over.
+ImportedData imported_data(const std::filesystem::path& database,
+                           const std::filesystem::path& shipped_folder,
+                           const DeviceProfile& device);
+
+}  // namespace rooftile
