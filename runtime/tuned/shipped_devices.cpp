@@ -9,6 +9,7 @@
 
 #include "core/device_text.h"
 #include "core/error.h"
+#include "core/files/folder.h"
 #include "core/text_table.h"
 #include "db/store.h"
 #include "runtime/support/log.h"
@@ -49,11 +50,8 @@ namespace {
 
 std::vector<fs::path> files_of(const fs::path& folder) {
   std::vector<fs::path> files;
-  std::error_code error;
-  for (fs::directory_iterator entry(folder, error), end; !error && entry != end;
-       entry.increment(error))
-    if (entry->path().extension() == ".db") files.push_back(entry->path());
-  std::ranges::sort(files);
+  for (const std::string& name : names_in(folder))
+    if (fs::path(name).extension() == ".db") files.push_back(folder / name);
   return files;
 }
 

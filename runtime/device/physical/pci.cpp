@@ -1,7 +1,8 @@
 #include "runtime/device/physical/pci.h"
 
 #include <fstream>
-#include <system_error>
+
+#include "core/files/folder.h"
 
 namespace rooftile {
 namespace {
@@ -23,10 +24,8 @@ bool is_gpu(std::uint32_t class_code) {
 
 std::vector<PciGpu> pci_gpus(const std::filesystem::path& devices) {
   std::vector<PciGpu> gpus;
-  std::error_code error;
-  for (std::filesystem::directory_iterator entry(devices, error), end; !error && entry != end;
-       entry.increment(error)) {
-    const std::filesystem::path& device = entry->path();
+  for (const std::string& slot : names_in(devices)) {
+    const std::filesystem::path device = devices / slot;
     if (is_gpu(number_in(device / "class")))
       gpus.push_back({number_in(device / "vendor"), number_in(device / "device")});
   }
