@@ -257,13 +257,14 @@ Tier Context::predicted_tier(const Problem& p) {
   return impl_->planner.plan(impl_->planner.request(asked)).tier;
 }
 
-const DispatchModel& Context::model() const { return impl_->state.model(); }
+const DispatchModel& Context::model() const { return impl_->state.data.model; }
 
 const std::string& Context::device_name() const {
   static const std::string none;
   return impl_->state.device != nullptr ? impl_->state.device->profile().name : none;
 }
 
+bool Context::expects_device() const { return impl_->state.expected != nullptr; }
 const std::string& Context::note() const { return impl_->state.data.note; }
 
 std::uint64_t Context::id() const { return impl_->state.id; }

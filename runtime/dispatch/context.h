@@ -61,7 +61,9 @@ class Context {
   Tier predicted_tier(const Problem& p);
   const DispatchModel& model() const;
   const std::string& device_name() const;  ///< Name of the tuned device, "" when there is none.
-  const std::string& note() const;         ///< Why there is no tuned device, "" when there is one.
+  /// Whether a device that is not tuned is predicted by what other machines measured of it.
+  bool expects_device() const;
+  const std::string& note() const;  ///< Why there is no tuned device, "" when there is one.
   /// Answer of this thread's last gemm() on this context. No value when that failed or there was
   /// none.
   std::optional<Answer> last_answer() const;

@@ -6,13 +6,14 @@
 #include <utility>
 
 #include "core/error.h"
+#include "core/text_table.h"
 #include "db/store.h"
 #include "runtime/call/pass_over_c.h"
+#include "runtime/device/physical/fork.h"
 #include "runtime/dispatch/environment.h"
 #include "runtime/support/background.h"
 #include "runtime/support/float_environment.h"
 #include "runtime/support/log.h"
-#include "runtime/tuned/expected_device.h"
 #include "runtime/tuned/shipped_devices.h"
 #include "runtime/tuned/wanted_device.h"
 
@@ -36,10 +37,8 @@ void warn_of_missing(const TunedData& data, const Settings& settings) {
       data.missing == TunedData::Missing::kDatabase && !settings.names_database && !names_device;
   const bool none_is_tuned = data.missing == TunedData::Missing::kDevice && !names_device;
   if (data.note.empty() || is_default || none_is_tuned) return;
-  log_warning_once(data.note, data.expected ? data.note
-                                            : data.note +
-                                                  "; calls compute on the host unless "
-                                                  "they force the device");
+  log_warning_once(data.note,
+                   data.note + "; calls compute on the host unless they force the device");
 }
 
 /// Loads the machine's BLAS on another thread, because that takes about as long as reading the
@@ -73,10 +72,8 @@ ContextState::ContextState(const ContextOptions& options)
   data = load_tuned_data(settings.database, settings.device, settings.deterministic,
                          options.adopted != nullptr ? &options.adopted->profile() : nullptr);
   if (options.needs_device && !data.ranking) fail(ErrorCode::kUnsupported, "{}", data.note);
-  const bool may_expect = !is_deterministic() && options.adopted == nullptr &&
-                          settings.measure_calls == MeasureCalls::kYes;
-  if (data.missing != TunedData::Missing::kNothing && may_expect)
-    expect_device(data, settings.device, shipped_folder(), pci_gpus());
+  looks_for_expected_ = data.missing == TunedData::Missing::kNothing || is_deterministic() ||
+                        options.adopted != nullptr || settings.measure_calls == MeasureCalls::kNo;
   warn_of_missing(data, settings);
   if (settings.log_untuned == LogUntuned::kYes && data.counted_device)
     untuned = std::make_shared<UntunedLog>(data.file, *data.counted_device);
@@ -106,9 +103,29 @@ std::shared_ptr<OnDemandKernels> ContextState::kernels_on_demand(const DevicePro
 }
 
 const DispatchModel& ContextState::model() const {
-  static const DispatchModel kNone;
-  const DeviceTier* const opened = data.expected ? device.get() : nullptr;
-  return opened == nullptr || is_expected(data, opened->profile()) ? data.model : kNone;
+  const ExpectedDevice* const other = expected.get();
+  const DeviceTier* const opened = device.get();
+  const bool predicts = other != nullptr && (opened == nullptr || other->is(opened->profile()));
+  return predicts ? other->model : data.model;
+}
+
+void ContextState::look_for_expected() {
+  if (looks_for_expected_.exchange(true)) return;
+  opening_->post([this] {
+    try {
+      std::optional<ExpectedDevice> found =
+          expected_device(data, settings.device, shipped_folder(), pci_gpus());
+      if (!found) return;
+      expected.set(std::make_unique<ExpectedDevice>(*std::move(found)));
+      make_plans_void();
+      if (log != nullptr)
+        log_line(
+            fmt::format("other machines have measured {}: repeated calls move to it where it "
+                        "is faster",
+                        cleaned_text(expected->device.name)));
+    } catch (const std::exception&) {  // No memory, or a damaged database: there is none.
+    }
+  });
 }
 
 void ContextState::missed(double ns) {
@@ -118,34 +135,41 @@ void ContextState::missed(double ns) {
   if (!opens_expected_.exchange(true)) opening_->post([this] { open_expected(); });
 }
 
-void ContextState::open_expected() {
+void ContextState::open_expected() noexcept try {
   load_drivers();
   if (!Background::wait_at_exit()) return;
-  const std::string why_not = use_untuned_device(Which::kExpected);
+  const std::string why_not = use_expected_device();
   if (why_not.empty()) return;
+  make_plans_void();
   if (log != nullptr)
     log_line(fmt::format("{}, which other machines have measured, is not used: {}",
-                         data.expected->name, why_not));
-  make_plans_void();
+                         cleaned_text(expected->device.name), why_not));
+} catch (const std::exception&) {  // No memory: calls stay on the host.
 }
 
-std::string ContextState::use_untuned_device() { return use_untuned_device(Which::kWanted); }
+std::string ContextState::use_expected_device() try {
+  const DeviceProfile first = resident.wanted_profile();
+  if (expected->is(first)) return use_untuned_device();
+  return fmt::format("{} (driver {}) comes first", cleaned_text(first.name),
+                     cleaned_text(first.driver_info));
+} catch (const Error& error) {
+  return error.what();
+}
 
-std::string ContextState::use_untuned_device(Which which) try {
+std::string ContextState::use_untuned_device() try {
   if (device != nullptr) return "";
+  check_not_forked();  // The parent's other threads may have held the lock.
   const std::lock_guard lock(untuned_device_);
   if (device != nullptr) return "";
   if (data.missing == TunedData::Missing::kNothing) return data.note;
   if (is_deterministic()) return data.note + ", and a deterministic context certifies no kernels";
   const QuietFloats quiet;
   const DeviceProfile profile = resident.wanted_profile();
-  const bool expected = is_expected(data, profile);
-  if (which == Which::kExpected && !expected)
-    return fmt::format("{} (driver {}) comes first", profile.name, profile.driver_info);
-  device.set(std::make_unique<DeviceTier>(profile, expected ? data.model.device() : DeviceRates(),
-                                          KernelRanking(profile.limits, {}, {}),
-                                          settings.cache_folder, kernels_on_demand(profile),
-                                          data.calibration.host.gbps));
+  const bool is_expected = expected.get() != nullptr && expected->is(profile);
+  device.set(
+      std::make_unique<DeviceTier>(profile, is_expected ? expected->model.device() : DeviceRates(),
+                                   KernelRanking(profile.limits, {}, {}), settings.cache_folder,
+                                   kernels_on_demand(profile), data.calibration.host.gbps));
   make_plans_void();
   return "";
 } catch (const Error& error) {
@@ -185,7 +209,7 @@ std::atomic<std::int64_t>* ContextState::untuned_counter(const Problem& of_call,
   if (is_float64(p.types) && data.profile && !data.profile->limits.float64_arithmetic)
     return nullptr;
   const bool worthwhile =
-      is_calibrated(data.model.device()) ? most_gain_ns > 0 : flops(p) >= kLeastLoggedFlops;
+      is_calibrated(model().device()) ? most_gain_ns > 0 : flops(p) >= kLeastLoggedFlops;
   if (!worthwhile || data.buckets.contains(bucket_of(p)) || (device != nullptr && !device->fits(p)))
     return nullptr;
   return untuned->counter(p);

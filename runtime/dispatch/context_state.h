@@ -19,6 +19,7 @@
 #include "runtime/host/host_blas.h"
 #include "runtime/support/background.h"
 #include "runtime/support/set_once.h"
+#include "runtime/tuned/expected_device.h"
 #include "runtime/tuned/tuned_data.h"
 
 namespace rooftile {
@@ -49,6 +50,8 @@ struct ContextState {
   const HostBlas* blas = nullptr;  ///< Not null once the context is constructed.
   /// Null: nothing is tuned, and no call was forced to the device yet (use_untuned_device()).
   SetOnce<DeviceTier> device;
+  /// Null: something is tuned, or no device was found yet (look_for_expected()).
+  SetOnce<ExpectedDevice> expected;
   std::shared_ptr<UntunedLog> untuned;  ///< Null: counting is off, or there is no file to write to.
   std::atomic<bool> counts = true;      ///< False after Context::stop_counting().
   SplitCourses split_courses;
@@ -61,10 +64,17 @@ struct ContextState {
   /// most_gain_ns is the largest gain over the host of a calibrated device whose kernel attains its
   /// roofline; infinity means that any tuning is welcome.
   std::atomic<std::int64_t>* untuned_counter(const Problem& of_call, double most_gain_ns) const;
-  /// What predicts: nothing where calls use another device than the expected one.
+  /// What predicts: of the tuned device, else of the expected one, unless calls use another one.
   const DispatchModel& model() const;
+  /// Whether the model's host is a guess: calls then begin on all threads of the host, and leave
+  /// them only for a device that is measured to be faster.
+  bool guesses_host() const { return expected != nullptr && expected->guesses_host; }
+  /// Looks for the expected device in the background, once.
+  void look_for_expected();
   /// Whether the expected device could still be opened, and calls would gain by it.
-  bool may_open_expected() const { return data.expected && device == nullptr && !opens_expected_; }
+  bool may_open_expected() const {
+    return expected != nullptr && device == nullptr && !opens_expected_;
+  }
   /// Notes that a call was answered so many ns later than the expected device is predicted to
   /// answer it. Once that is worth more than opening it, the device is opened in the background.
   void missed(double ns);
@@ -85,15 +95,16 @@ struct ContextState {
   /// depend on what has been certified meanwhile.
   std::shared_ptr<OnDemandKernels> kernels_on_demand(const DeviceProfile& profile);
 
-  enum class Which : std::uint8_t { kWanted, kExpected };
-  std::string use_untuned_device(Which which);
-  void open_expected();
+  void open_expected() noexcept;
+  /// Returns why not, or "".
+  std::string use_expected_device();
 
   std::mutex untuned_device_, loading_others_;
   bool others_loaded_ = false;
   std::vector<std::unique_ptr<OtherDevice>> others_;  ///< Loaded when a split is planned first.
   std::atomic<std::int64_t> missed_ns_ = 0;
-  std::atomic<bool> opens_expected_ = false;  ///< It is being opened, or was, or could not be.
+  std::atomic<bool> looks_for_expected_ = false;  ///< Or has done so, or may not.
+  std::atomic<bool> opens_expected_ = false;      ///< It is being opened, or was, or could not be.
   std::unique_ptr<Background> opening_ = std::make_unique<Background>();
 };
 

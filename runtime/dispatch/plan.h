@@ -48,8 +48,8 @@ struct Plan {
   /// of the shares are compiled.
   Tier unsplit = Tier::kHost;
   Reason unsplit_reason = Reason::kPredicted;
-  /// By how much each call is predicted to be slower than on the expected device, which is not open
-  /// (ContextState::missed); 0: not at all.
+  /// By how much longer each call is predicted to take than on the expected device, which is not
+  /// open, by the rates of another machine (ContextState::missed); 0: not at all.
   double missed_ns = 0;
   /// Counter of these calls in the context's log; null: they are not counted.
   std::atomic<std::int64_t>* untuned_calls = nullptr;

@@ -19,6 +19,9 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 // While one slice is computed, the operands of another one are transferred.
 constexpr int kSlicesAtATime = 2;
 
+// Smaller calls end on the host before any GPU has its operands: for them none is looked for.
+constexpr double kLeastExpectedFlops = 1e7;
+
 bool has_rows(const Request& r) {
   return !is_empty(r.problem()) && (r.grouped == nullptr || rows_of(r.grouped->groups) > 0);
 }
@@ -103,8 +106,10 @@ Plan Planner::plan(const Request& r) const {
     plan = predicted(r, choice);
     if (choice.veto_name == Veto::kDeviceGone) state_.device->warn_gone();
     plan.untuned_calls = state_.untuned_counter(counted_problem(r), gain_ns(r, choice));
-    if (!packed && r.grouped == nullptr && !r.asks_for_checks())
-      plan.missed_ns = request_kernel(r, choice);
+    if (!packed && r.grouped == nullptr && !r.asks_for_checks()) {
+      plan.missed_ns = missed_ns(r);
+      request_kernel(r, choice);
+    }
   }
   if (state_.log != nullptr && (!r.is_forced() || packed)) log_plan(r, plan);
   return plan;
@@ -126,7 +131,7 @@ Plan Planner::predicted(const Request& r, const Choice& choice) const {
   const bool guarded = is_guarded(r.guard);
   // Another machine's host says little of this one: all threads are what would run without
   // Rooftile, and the device has to be faster than they are measured to be.
-  const bool guesses = state_.data.guesses_host;
+  const bool guesses = state_.guesses_host();
   const Tier host =
       precise_host(guesses ? Tier::kHost : faster_host(choice.host_ns, choice.host1_ns),
                    r.problem().types, r.guard);
@@ -201,7 +206,7 @@ TierTimes Planner::times_of(const Problem& p, const Choice& choice, double split
   const double near = p.types == Types{} ? 1.5 : 4;
   if (state_.settings.measure_calls == MeasureCalls::kNo || !reads_operands(p)) return {};
   const bool split = std::isfinite(split_ns);
-  const bool guesses = state_.data.guesses_host;
+  const bool guesses = state_.guesses_host();
   TierTimes::Predicted predicted = {
       // A host whose time is a guess counts as no slower than the device until it is measured.
       .host_ns = guesses ? std::min(choice.host_ns, choice.device_ns) : choice.host_ns,
@@ -223,27 +228,30 @@ DeviceTier::Wait Planner::wait_of(Reason reason) const {
   return reason == Reason::kForced ? DeviceTier::Wait::kFirst : DeviceTier::Wait::kNo;
 }
 
-double Planner::request_kernel(const Request& r, const Choice& choice) const {
-  const Problem& p = r.problem();
-  const auto with_kernel_of = [&](const DeviceProfile& device) {
-    Call asked = question(p, {}, r.guard);
-    asked.max_binding_bytes = static_cast<double>(device.limits.max_storage_buffer_range_bytes);
-    return choose(asked, state_.model());
-  };
-  const DeviceTier* const device = state_.device.get();
-  if (state_.may_open_expected()) {
-    const Choice then = with_kernel_of(*state_.data.expected);
-    return then.tier == Tier::kDevice ? then.best_host_ns - then.device_ns : 0;
-  }
+Choice Planner::choose_with_kernel(const Request& r, const DeviceProfile& device) const {
+  Call asked = question(r.problem(), {}, r.guard);
+  asked.max_binding_bytes = static_cast<double>(device.limits.max_storage_buffer_range_bytes);
+  return choose(asked, state_.model());
+}
+
+double Planner::missed_ns(const Request& r) const {
+  if (flops(r.problem()) >= kLeastExpectedFlops) state_.look_for_expected();
+  if (!state_.may_open_expected()) return 0;
+  const Choice then = choose_with_kernel(r, state_.expected->device);
+  return then.tier == Tier::kDevice ? then.best_host_ns - then.device_ns : 0;
+}
+
+void Planner::request_kernel(const Request& r, const Choice& choice) const {
   // A call that goes to the device requests one itself.
-  if (device == nullptr || choice.tier == Tier::kDevice) return 0;
+  const DeviceTier* const device = state_.device.get();
+  if (device == nullptr || choice.tier == Tier::kDevice) return;
   const KernelChooser& chooser = *device->chooser();
-  if (chooser.on_demand() == nullptr) return 0;
+  if (chooser.on_demand() == nullptr) return;
+  const Problem& p = r.problem();
   const Means means = chooser.choose(p).means;
-  if (means != Means::kNone && means != Means::kHostPass) return 0;
-  if (device->veto(p).name != Veto::kNone) return 0;  // the device is gone, or the parent's
-  if (with_kernel_of(device->profile()).tier == Tier::kDevice) chooser.request_kernel(p);
-  return 0;
+  if (means != Means::kNone && means != Means::kHostPass) return;
+  if (device->veto(p).name != Veto::kNone) return;  // the device is gone, or the parent's
+  if (choose_with_kernel(r, device->profile()).tier == Tier::kDevice) chooser.request_kernel(p);
 }
 
 void Planner::log_plan(const Request& r, const Plan& plan) const {
@@ -258,7 +266,7 @@ void Planner::log_plan(const Request& r, const Plan& plan) const {
     const bool quick =
         unsplit == Tier::kDevice && r.grouped == nullptr && r.call->packed == nullptr;
     Decision d = decide(p, residencies_of(*r.call), r.guard, r.call);
-    if (state_.data.guesses_host)
+    if (state_.guesses_host())
       d.tier = unsplit;  // Calls begin there.
     else if (d.tier != Tier::kDevice)
       d.tier = precise_host(d.tier, p.types, r.guard);

@@ -72,9 +72,13 @@ class Planner {
                      double split_ns = std::numeric_limits<double>::infinity()) const;
   /// What a call waits for, depending on whether the device was forced or chosen.
   DeviceTier::Wait wait_of(Reason reason) const;
+  /// The choice if this device had a certified kernel for the problem.
+  Choice choose_with_kernel(const Request& r, const DeviceProfile& device) const;
+  /// Plan::missed_ns. The first call that is large enough has the expected device looked for.
+  double missed_ns(const Request& r) const;
   /// Requests the certification of a kernel for a problem of an untuned class, if calls that the
-  /// host answers now would then run on the device. Returns Plan::missed_ns.
-  double request_kernel(const Request& r, const Choice& choice) const;
+  /// host answers now would then run on the device.
+  void request_kernel(const Request& r, const Choice& choice) const;
   /// Logs the plan of a request whose tier is not forced, with the decision and the kernels.
   void log_plan(const Request& r, const Plan& plan) const;
 

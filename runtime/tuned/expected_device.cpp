@@ -1,13 +1,10 @@
 #include "runtime/tuned/expected_device.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <utility>
 #include <vector>
 
 #include "core/error.h"
-#include "core/text_table.h"
 #include "db/store.h"
 #include "runtime/device/physical/device_order.h"
 #include "runtime/tuned/imported_data.h"
@@ -30,14 +27,24 @@ std::vector<DeviceProfile> known_devices(const std::filesystem::path& database) 
   return {};
 }
 
+bool same_product_and_driver(const DeviceProfile& x, const DeviceProfile& y) {
+  return same_product(x, y) && x.driver_id == y.driver_id;
+}
+
 bool is_among(std::span<const PciGpu> gpus, const DeviceProfile& device) {
   return std::ranges::find(gpus, PciGpu{device.vendor_id, device.device_id}) != gpus.end();
 }
 
 }  // namespace
 
-void expect_device(TunedData& data, const std::string& wanted_device,
-                   const std::filesystem::path& shipped_folder, std::span<const PciGpu> gpus) {
+bool ExpectedDevice::is(const DeviceProfile& other) const {
+  return same_product_and_driver(device, other);
+}
+
+std::optional<ExpectedDevice> expected_device(const TunedData& data,
+                                              const std::string& wanted_device,
+                                              const std::filesystem::path& shipped_folder,
+                                              std::span<const PciGpu> gpus) {
   std::vector<DeviceProfile> candidates = known_devices(data.file);
   std::erase_if(candidates, [&](const DeviceProfile& device) {
     return device.kind != DeviceKind::kSoftware && !is_among(gpus, device);
@@ -51,22 +58,18 @@ void expect_device(TunedData& data, const std::string& wanted_device,
     const Calibration& theirs = imported.calibration;
     if (imported.times.empty() || !is_calibrated(theirs.device) || !is_calibrated(theirs.host))
       continue;
-    const bool calibrated_here =
-        data.calibrated_device && same_product(*data.calibrated_device, device) &&
-        is_calibrated(data.calibration.device) && is_calibrated(data.calibration.host);
-    data.model = DispatchModel(calibrated_here ? data.calibration : theirs, device.kind,
-                               imported.times, imported.ranking.predicted_classes());
-    data.expected = device;
-    data.guesses_host = !calibrated_here;
-    data.note += fmt::format("; until then, repeated calls move to {} where it is faster",
-                             cleaned_text(device.name));
-    return;
+    Calibration rates = theirs;
+    const bool knows_host = data.calibrated_device && is_calibrated(data.calibration.host);
+    if (knows_host) rates.host = data.calibration.host, rates.host1 = data.calibration.host1;
+    if (knows_host && is_calibrated(data.calibration.device) &&
+        same_product_and_driver(*data.calibrated_device, device))
+      rates = data.calibration;
+    return ExpectedDevice{.device = device,
+                          .model = DispatchModel(rates, device.kind, imported.times,
+                                                 imported.ranking.predicted_classes()),
+                          .guesses_host = !knows_host};
   }
-}
-
-bool is_expected(const TunedData& data, const DeviceProfile& device) {
-  return data.expected && same_product(*data.expected, device) &&
-         data.expected->driver_id == device.driver_id;
+  return std::nullopt;
 }
 
 }  // namespace rooftile

@@ -169,8 +169,11 @@ TunedData load_tuned_data(const std::filesystem::path& database, const std::stri
   const DeviceRecord* const known = best != nullptr ? best : untuned_device(store, wanted);
   if (known != nullptr) {
     if (::access(store.path().c_str(), W_OK) == 0) data.counted_device = known->profile;
-    data.calibration = reader.calibration(*known);
-    if (store.measured_here(known->id)) data.calibrated_device = known->profile;
+    // Another machine's host must not decide between the tiers of this one.
+    if (store.measured_here(known->id)) {
+      data.calibration = reader.calibration(*known);
+      data.calibrated_device = known->profile;
+    }
   }
   if (best == nullptr) {
     data.missing = TunedData::Missing::kDevice;

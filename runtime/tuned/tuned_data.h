@@ -32,15 +32,10 @@ struct TunedData {
   std::filesystem::path file = {};      ///< Absolute path with links resolved.
   /// Device whose untuned problems may be counted in the file.
   std::optional<DeviceProfile> counted_device = {};
-  /// Calibration of the tuned device, else of the device that would be tuned.
+  /// Calibration of the tuned device, else of the device that would be tuned: by this machine.
   Calibration calibration = {};
   DispatchModel model = {};
-  /// Of `calibration`; no value where another machine measured it.
-  std::optional<DeviceProfile> calibrated_device = {};
-  /// Where nothing is tuned: a device of this machine that other machines have measured, as they
-  /// recorded it. The model is theirs, its host included if `guesses_host`.
-  std::optional<DeviceProfile> expected = {};
-  bool guesses_host = false;
+  std::optional<DeviceProfile> calibrated_device = {};  ///< Of `calibration`, if there is one.
   /// The members from here on describe the tuned device, if there is one.
   std::optional<DeviceProfile> profile = {};
   std::optional<KernelRanking> ranking = {};

@@ -52,8 +52,7 @@ def test_the_host_answers_until_it_is_certified_and_the_note_says_how(exporter, 
     answer = explain(rooftile, TUNED[0])
     assert answer["tier"].startswith("host")
     assert "imported but are not certified on this machine; run `rooftile tune --refresh`" in answer["note"]
-    advice, _, then = answer["note"].split(": ", 1)[1].rpartition("; until then, ")
-    assert then.startswith("repeated calls move to llvmpipe")
+    advice = answer["note"].split(": ", 1)[1]
     assert f"no certified kernel yet: {advice}\n" in rooftile.run("report").stdout
     assert advice in [device["advice"] for device in json.loads(rooftile.run("report", "--json").stdout)["devices"]]
     certify_until(rooftile, "imported data: ", "tune", "--refresh")

@@ -5,6 +5,7 @@
 #include "db/store.h"
 #include "tests/support/await.h"
 #include "tests/support/faults_fixture.h"
+#include "tests/support/forked_child.h"
 
 namespace rooftile {
 namespace {
@@ -31,6 +32,7 @@ class ExpectedDeviceCalls : public Faults {
     calibration.device.levels = {{"memory", 1e6}};
     for (HostRates* host : {&calibration.host, &calibration.host1})
       *host = {.call_ns = host_ns, .gbps = 1e6, .gemm = {{64, 64, 64, 1e6}}};
+    calibration.host1.call_ns /= 2;  // Calls must not believe that.
     return calibration;
   }
   void import_card(double host_ns) const { import_card(host_ns, fast_kernel(device_)); }
@@ -45,6 +47,12 @@ class ExpectedDeviceCalls : public Faults {
     product_.expect_right();
     return context.last_answer().value();
   }
+  void find_device(Context& context) {
+    EXPECT_TRUE(await("the device is expected", [&] {
+      expect(multiply(context), Tier::kHost, Reason::kPredicted);
+      return context.expects_device();
+    }));
+  }
   bool is_open(Context& context) { return !context.explain(call_of(product_)).device_name.empty(); }
   /// Repeats the call until the device is open.
   void open_device(Context& context) {
@@ -58,11 +66,11 @@ class ExpectedDeviceCalls : public Faults {
     p.epilogue.activation = Activation::kGeluErf;
     return p;
   }
-  Product product_{with_gelu(packed_problem(64, 64, 64))};
+  Product product_{with_gelu(packed_problem(128, 96, 512))};
   DeviceProfile card_;
 };
 
-constexpr double kWorthAtOnceNs = 2e9, kNeverWorthNs = 1e3;
+constexpr double kWorthAtOnceNs = 3e9, kNeverWorthNs = 1e3;
 
 TEST_F(ExpectedDeviceCalls, MoveToTheDeviceOnceTheHostIsMeasuredToBeSlower) {
   import_card(kWorthAtOnceNs);
@@ -87,8 +95,10 @@ TEST_F(ExpectedDeviceCalls, LeaveTheDeviceAgainWhereItIsMeasuredToBeSlower) {
 }
 
 TEST_F(ExpectedDeviceCalls, OpenTheDeviceOnceThatIsWorthIt) {
-  import_card(0.4e9);
+  product_ = Product(packed_problem(128, 96, 512));  // A plain one, whose repeated calls are short.
+  import_card(0.8e9);                                // One thread takes half of it.
   const auto context = open();
+  find_device(*context);
   for (int call = 0; call < 2; ++call) {
     expect(multiply(*context), Tier::kHost, Reason::kPredicted);
     EXPECT_FALSE(is_open(*context));
@@ -97,10 +107,27 @@ TEST_F(ExpectedDeviceCalls, OpenTheDeviceOnceThatIsWorthIt) {
   EXPECT_TRUE(await("the device is open", [&] { return is_open(*context); }));
 }
 
+TEST_F(ExpectedDeviceCalls, OpenNoDeviceForCallsThatWouldNotMoveToIt) {
+  import_card(kWorthAtOnceNs);
+  const auto context = open();
+  find_device(*context);
+  for (int call = 0; call < 20; ++call) {
+    Product product(product_.problem);
+    GemmCall guarded = call_of(product);
+    guarded.guard = checked_;
+    context->gemm(guarded);
+    product.expect_right();
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  }
+  // Of the calls that were counted until the device was expected, none was.
+  EXPECT_FALSE(is_open(*context));
+}
+
 TEST_F(ExpectedDeviceCalls, LeaveTheDeviceClosedWhereTheHostIsPredictedToBeFaster) {
   import_card(kNeverWorthNs);
   const auto context = open();
-  for (int call = 0; call < 100; ++call)
+  find_device(*context);
+  for (int call = 0; call < 20; ++call)
     expect(multiply(*context), Tier::kHost, Reason::kPredicted);
   EXPECT_FALSE(is_open(*context));
 }
@@ -112,7 +139,7 @@ TEST_F(ExpectedDeviceCalls, OnManyThreadsOpenTheDeviceOnce) {
   for (int t = 0; t < 4; ++t)
     threads.emplace_back([&] {
       Product product(product_.problem);
-      for (int i = 0; i < 50; ++i) {
+      for (int i = 0; i < 20; ++i) {
         context->gemm(call_of(product));
         product.expect_right();
       }
@@ -128,8 +155,11 @@ TEST_F(ExpectedDeviceCalls, StayOnTheHostWhereCallsAreNotMeasured) {
   deterministic.deterministic = Deterministic::kYes;
   for (const ContextOptions& options : {unmeasured, deterministic}) {
     Context context(options);
-    expect(multiply(context), Tier::kHost, Reason::kPredicted);
-    expect(multiply(context), Tier::kHost, Reason::kPredicted);
+    for (int call = 0; call < 20; ++call) {
+      EXPECT_EQ(multiply(context).reason, Reason::kPredicted);
+      std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    }
+    EXPECT_FALSE(context.expects_device());
     EXPECT_FALSE(is_open(context));
   }
 }
@@ -138,7 +168,8 @@ TEST_F(ExpectedDeviceCalls, StayOnTheHostWhereAnotherDeviceComesFirst) {
   ++card_.driver_id;
   import_card(kWorthAtOnceNs);
   const auto context = open();
-  for (int call = 0; call < 100; ++call)
+  find_device(*context);
+  for (int call = 0; call < 20; ++call)
     expect(multiply(*context), Tier::kHost, Reason::kPredicted);
   EXPECT_FALSE(is_open(*context));
   // What is predicted of the expected device says nothing of the one that a call forces.
@@ -163,6 +194,37 @@ TEST_F(ExpectedDeviceCalls, GoToTheDeviceAtOnceWhereThisHostIsCalibrated) {
 TEST_F(ExpectedDeviceCalls, SurviveAClosedContextWhileTheDeviceIsOpened) {
   import_card(kWorthAtOnceNs);
   for (int i = 0; i < 5; ++i) multiply(*open());
+}
+
+TEST_F(ExpectedDeviceCalls, InAForkedChildStayOnTheHostWhileTheParentOpensTheDevice) {
+  import_card(kWorthAtOnceNs);
+  auto context = open();
+  FaultyDriver::hold_next(DriverCall::kEnumerate);
+  find_device(*context);
+  multiply(*context);
+  FaultyDriver::await_held();
+  EXPECT_EQ(in_a_child([&] {
+              for (int call = 0; call < 10; ++call)
+                expect(multiply(*context), Tier::kHost, Reason::kPredicted);
+              EXPECT_THROW(context->gemm(call_of(product_, TierChoice::kDevice)), Error);
+              context = nullptr;
+              return true;
+            }),
+            0);
+  FaultyDriver::release();
+}
+
+TEST_F(ExpectedDeviceCalls, AreLogged) {
+  import_card(kWorthAtOnceNs);
+  const ScopedEnvironment log("ROOFTILE_LOG", "decisions");
+  const std::string said = said_by([&] {
+    const auto context = open();
+    EXPECT_TRUE(
+        await("the device answers", [&] { return multiply(*context).tier == Tier::kDevice; }));
+  });
+  for (const char* part : {"other machines have measured ", " f32: host, score ",
+                           " f32: device from now on, device is predicted "})
+    EXPECT_THAT(said, HasSubstr(part));
 }
 
 TEST_F(ExpectedDeviceCalls, StayOnTheHostWhereTheDeviceFails) {
