@@ -425,8 +425,8 @@ ROOFTILE_API rooftile_status rooftile_open(const rooftile_options* options,
                                            rooftile_context** context);
 
 /// Frees the context; NULL is allowed. No call on the context may be running. The function waits
-/// for a kernel that is being compiled. So does a process that ends, or unloads the library,
-/// without closing its contexts.
+/// for a kernel that is being compiled, or a device that is being opened. So does a process that
+/// ends, or unloads the library, without closing its contexts.
 ROOFTILE_API void rooftile_close(rooftile_context* context);
 
 /// Writes the counts of problems without a tuned kernel to the database now. This is for programs
