@@ -56,8 +56,7 @@ std::optional<ExpectedDevice> expected_device(const TunedData& data,
     if (!is_wanted(device, wanted_device)) continue;
     const ImportedData imported = imported_data(data.file, shipped_folder, device);
     const Calibration& theirs = imported.calibration;
-    if (imported.times.empty() || !is_calibrated(theirs.device) || !is_calibrated(theirs.host))
-      continue;
+    if (!is_calibrated(theirs.device) || !is_calibrated(theirs.host)) continue;
     Calibration rates = theirs;
     const bool knows_host = data.calibrated_device && is_calibrated(data.calibration.host);
     if (knows_host) rates.host = data.calibration.host, rates.host1 = data.calibration.host1;

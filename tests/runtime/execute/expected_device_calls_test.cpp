@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "db/store.h"
+#include "runtime/call/plain_call.h"
 #include "tests/support/await.h"
 #include "tests/support/faults_fixture.h"
 #include "tests/support/forked_child.h"
@@ -78,7 +79,10 @@ TEST_F(ExpectedDeviceCalls, MoveToTheDeviceOnceTheHostIsMeasuredToBeSlower) {
   open_device(*context);
   EXPECT_TRUE(await("the device answers", [&] {
     const Answer answer = multiply(*context);
-    if (answer.tier == Tier::kHost) return false;
+    if (answer.tier != Tier::kDevice) {
+      EXPECT_EQ(answer.tier, Tier::kHost);
+      return false;
+    }
     expect(answer, Tier::kDevice, Reason::kMeasured);
     EXPECT_EQ(*answer.kernel, fast_kernel(device_));
     return true;
@@ -95,14 +99,19 @@ TEST_F(ExpectedDeviceCalls, LeaveTheDeviceAgainWhereItIsMeasuredToBeSlower) {
 }
 
 TEST_F(ExpectedDeviceCalls, OpenTheDeviceOnceThatIsWorthIt) {
-  product_ = Product(packed_problem(128, 96, 512));  // A plain one, whose repeated calls are short.
-  import_card(0.8e9);                                // One thread takes half of it.
+  product_ = Product(packed_problem(128, 96, 512));
+  import_card(0.8e9);  // One thread takes half of it.
   const auto context = open();
   find_device(*context);
   for (int call = 0; call < 2; ++call) {
     expect(multiply(*context), Tier::kHost, Reason::kPredicted);
     EXPECT_FALSE(is_open(*context));
   }
+  // Not by the short way of repeated calls, which counts nothing.
+  EXPECT_FALSE(context->gemm_again({.product = *plain_product(product_.problem),
+                                    .a = product_.a.data(),
+                                    .b = product_.b.data(),
+                                    .c = product_.c.data()}));
   expect(multiply(*context), Tier::kHost, Reason::kPredicted);
   EXPECT_TRUE(await("the device is open", [&] { return is_open(*context); }));
 }
@@ -127,9 +136,19 @@ TEST_F(ExpectedDeviceCalls, LeaveTheDeviceClosedWhereTheHostIsPredictedToBeFaste
   import_card(kNeverWorthNs);
   const auto context = open();
   find_device(*context);
-  for (int call = 0; call < 20; ++call)
-    expect(multiply(*context), Tier::kHost, Reason::kPredicted);
+  for (int call = 0; call < 20; ++call) expect(multiply(*context), Tier::kHost, Reason::kPredicted);
   EXPECT_FALSE(is_open(*context));
+}
+
+TEST_F(ExpectedDeviceCalls, OfSmallSizesLookForNoDevice) {
+  product_ = Product(packed_problem(64, 64, 64));
+  import_card(kWorthAtOnceNs);
+  const auto context = open();
+  for (int call = 0; call < 20; ++call) {
+    expect(multiply(*context), Tier::kHost, Reason::kPredicted);
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  }
+  EXPECT_FALSE(context->expects_device());
 }
 
 TEST_F(ExpectedDeviceCalls, OnManyThreadsOpenTheDeviceOnce) {
@@ -169,8 +188,7 @@ TEST_F(ExpectedDeviceCalls, StayOnTheHostWhereAnotherDeviceComesFirst) {
   import_card(kWorthAtOnceNs);
   const auto context = open();
   find_device(*context);
-  for (int call = 0; call < 20; ++call)
-    expect(multiply(*context), Tier::kHost, Reason::kPredicted);
+  for (int call = 0; call < 20; ++call) expect(multiply(*context), Tier::kHost, Reason::kPredicted);
   EXPECT_FALSE(is_open(*context));
   // What is predicted of the expected device says nothing of the one that a call forces.
   context->gemm(call_of(product_, TierChoice::kDevice));
@@ -203,6 +221,11 @@ TEST_F(ExpectedDeviceCalls, InAForkedChildStayOnTheHostWhileTheParentOpensTheDev
   find_device(*context);
   multiply(*context);
   FaultyDriver::await_held();
+  // An enumeration takes two calls. In the next one the parent's thread has locked the device.
+  for (int call = 0; call < 2; ++call) {
+    FaultyDriver::release(DriverCall::kEnumerate);
+    FaultyDriver::await_held();
+  }
   EXPECT_EQ(in_a_child([&] {
               for (int call = 0; call < 10; ++call)
                 expect(multiply(*context), Tier::kHost, Reason::kPredicted);
