@@ -25,8 +25,8 @@ namespace {
 // submission.
 constexpr double kLeastLoggedFlops = 1e6;
 
-// What it takes to open a device that is expected to be faster, and to certify its first kernels.
-// Calls that would have gained less than that are too few to pay for it.
+// Opening a device that is expected to be faster, and certifying its first kernels, takes about as
+// long. Calls that would have gained less are too few to pay for it.
 constexpr double kOpeningNs = 1e9;
 
 /// Reports a database or a device that was named but does not exist, and a database that is locked.

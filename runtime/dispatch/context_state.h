@@ -64,7 +64,7 @@ struct ContextState {
   /// most_gain_ns is the largest gain over the host of a calibrated device whose kernel attains its
   /// roofline; infinity means that any tuning is welcome.
   std::atomic<std::int64_t>* untuned_counter(const Problem& of_call, double most_gain_ns) const;
-  /// What predicts: of the tuned device, else of the expected one, unless calls use another one.
+  /// The model of the tuned device, else of the expected one, unless another one is open.
   const DispatchModel& model() const;
   /// Whether the model's host is a guess: calls then begin on all threads of the host, and leave
   /// them only for a device that is measured to be faster.

@@ -1,4 +1,4 @@
-// A device that nobody has tuned here, but that other machines have measured.
+// Finds a device of this machine that other machines have measured, where nothing is tuned here.
 #pragma once
 
 #include <filesystem>
@@ -20,11 +20,11 @@ struct ExpectedDevice {
   bool is(const DeviceProfile& other) const;
 };
 
-/// One that the database knows from other machines, or else that comes with Rooftile, for a context
-/// whose data has no tuned device; no value: there is none with rates of device and host. A GPU
-/// must be among `gpus`; a software device must be in the database. Opens no driver, and no shipped
-/// file where there are no GPUs. wanted_device: as for load_tuned_data. Takes tens of milliseconds
-/// where there is one.
+/// Returns the first device with rates of device and host that the database knows from other
+/// machines, or else that comes with Rooftile. `data` is that of a context without a tuned device;
+/// wanted_device is as for load_tuned_data. A GPU must be among `gpus`, a software device in the
+/// database. Opens no driver, and no shipped file where there are no GPUs. Takes tens of
+/// milliseconds where there is a device.
 std::optional<ExpectedDevice> expected_device(const TunedData& data,
                                               const std::string& wanted_device,
                                               const std::filesystem::path& shipped_folder,

@@ -1,4 +1,4 @@
-// What other machines measured on this product under this driver, of any version. None of its
+// Reads what other machines measured on this product under this driver, of any version. None of the
 // kernels is certified here: they are the first candidates of kernels that are certified on demand.
 #pragma once
 

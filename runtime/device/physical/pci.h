@@ -7,7 +7,7 @@
 
 namespace rooftile {
 
-/// Of a display controller or processing accelerator: DeviceProfile's vendor_id and device_id.
+/// A display controller or processing accelerator, by DeviceProfile's vendor_id and device_id.
 struct PciGpu {
   std::uint32_t vendor_id = 0, device_id = 0;
   bool operator==(const PciGpu&) const = default;
