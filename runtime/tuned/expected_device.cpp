@@ -27,10 +27,6 @@ std::vector<DeviceProfile> known_devices(const std::filesystem::path& database) 
   return {};
 }
 
-bool same_product_and_driver(const DeviceProfile& x, const DeviceProfile& y) {
-  return same_product(x, y) && x.driver_id == y.driver_id;
-}
-
 bool is_among(std::span<const PciGpu> gpus, const DeviceProfile& device) {
   return std::ranges::find(gpus, PciGpu{device.vendor_id, device.device_id}) != gpus.end();
 }

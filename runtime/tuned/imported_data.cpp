@@ -61,9 +61,8 @@ class Found {
 void add_imported(Found& found, const Store& store, const DeviceProfile& device) {
   const RowId here = store.find_device(device).value_or(0);
   std::vector<DeviceRecord> rows = store.devices();
-  std::erase_if(rows, [&](const DeviceRecord& row) {
-    return !same_product(row.profile, device) || row.profile.driver_id != device.driver_id;
-  });
+  std::erase_if(
+      rows, [&](const DeviceRecord& row) { return !same_product_and_driver(row.profile, device); });
   std::ranges::reverse(rows);  // the newest first
   std::stable_partition(rows.begin(), rows.end(),
                         [&](const DeviceRecord& row) { return row.id == here; });

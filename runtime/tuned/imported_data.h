@@ -18,10 +18,10 @@ struct ImportedData {
   std::vector<TunedTime> times;  ///< Of each problem's best kernel.
 };
 
-/// What was imported into the database, for this device before other cards of its product, and then
-/// what comes with Rooftile. Kernels that a machine has blocked are left out. Without classes and
-/// rates where there is nothing. Neither the database nor the folder need exist; a file that cannot
-/// be read is passed over.
+/// Reads what was imported into the database, for this device before other cards of its product,
+/// and then what comes with Rooftile. It leaves out kernels that a machine has blocked. The result
+/// has no classes and no rates where there is nothing. Neither the database nor the folder need
+/// exist; a file that cannot be read is passed over.
 ImportedData imported_data(const std::filesystem::path& database,
                            const std::filesystem::path& shipped_folder,
                            const DeviceProfile& device);

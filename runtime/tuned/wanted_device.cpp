@@ -29,8 +29,12 @@ bool same_product(const DeviceProfile& x, const DeviceProfile& y) {
   return x.vendor_id == y.vendor_id && x.device_id == y.device_id;
 }
 
+bool same_product_and_driver(const DeviceProfile& x, const DeviceProfile& y) {
+  return same_product(x, y) && x.driver_id == y.driver_id;
+}
+
 bool same_device(const DeviceProfile& x, const DeviceProfile& y) {
-  return x.device_uuid == y.device_uuid && same_product(x, y) && x.driver_id == y.driver_id &&
+  return x.device_uuid == y.device_uuid && same_product_and_driver(x, y) &&
          x.driver_version == y.driver_version && x.pipeline_cache_uuid == y.pipeline_cache_uuid;
 }
 

@@ -17,6 +17,9 @@ bool is_wanted(const DeviceProfile& device, const std::string& text);
 /// Whether both are of one vendor and product: the same card with any driver, or an equal one.
 bool same_product(const DeviceProfile& x, const DeviceProfile& y);
 
+/// The same, and both under one driver, of any version.
+bool same_product_and_driver(const DeviceProfile& x, const DeviceProfile& y);
+
 /// Whether both profiles are of the same device and driver, so that tuning data of one is valid for
 /// the other.
 bool same_device(const DeviceProfile& x, const DeviceProfile& y);

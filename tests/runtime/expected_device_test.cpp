@@ -1,4 +1,4 @@
-// Which device of this machine is expected to be worth opening although nobody has tuned it here.
+// The choice of a device that other machines have measured, where nothing is tuned here.
 #include "runtime/tuned/expected_device.h"
 
 #include <gmock/gmock.h>
