@@ -146,16 +146,17 @@ void Context::Impl::run(const Request& r) {
   if (packed && (on_host || widens_sums(r.problem().types))) return run_without_packed(r);
 
   PlanCache& cache = PlanCache::of_this_thread();
+  const std::uint64_t generation = state.generation.load(std::memory_order_relaxed);
   PlanCache::Entry* entry = nullptr;
   Plan own;
   if (!PlanCache::keeps(r) || is_empty(r.problem())) {
     own = planner.plan(r);
   } else {
-    const std::uint64_t generation = state.generation.load(std::memory_order_relaxed);
     entry = cache.find(r, generation);
     if (entry == nullptr) entry = cache.store(r, generation, planner.plan(r));
   }
   Plan& plan = entry != nullptr ? entry->plan : own;
+  plan.generation = generation;
 
   if (!plan.reads_packed && only_packed)
     fail(ErrorCode::kUnsupported,

@@ -213,7 +213,7 @@ void Executor::remember(const Request& r, const Plan& plan, RepeatedCalls& repea
       !reads_operands(call.problem))
     return;
   if (const std::optional<PlainProduct> product = plain_product(call.problem))
-    repeated.store(*product, state_.generation.load(std::memory_order_relaxed),
+    repeated.store(*product, plan.generation,
                    {.tier = plan.tier, .reason = plan.reason, .untuned_calls = plan.untuned_calls},
                    plan.times);
 }

@@ -51,6 +51,8 @@ struct Plan {
   /// By how much longer each call is predicted to take than on the expected device, which is not
   /// open, by the rates of another machine (ContextState::missed); 0: not at all.
   double missed_ns = 0;
+  /// ContextState::generation before the plan was made: it may have changed while the call ran.
+  std::uint64_t generation = 0;
   /// Counter of these calls in the context's log; null: they are not counted.
   std::atomic<std::int64_t>* untuned_calls = nullptr;
 };
