@@ -264,6 +264,10 @@ GemmPlan plan_gemm(const Variant& v, const DeviceLimits& limits, const Problem& 
                                                  std::min<std::int64_t>(v.tile_n, q.n) *
                                                  std::min<std::int64_t>(v.tile_batch, q.batch));
   const std::vector<Range> depths = depth_ranges(v, limits, q, sums, tile_elements, max_flops);
+  const auto most_tiles = [&](Packed packed, std::size_t dimension) {
+    const bool only_first = packed == Packed::kYes && v.family != Family::kMatrix;
+    return only_first && depths.size() > 1 ? 1 : limits.max_workgroup_count[dimension];
+  };
   for (const Range& products : ranges(q.batch, 1, run)) {
     const double product_flops = flops_per_element * static_cast<double>(products.size);
     const Target target = reduced ? Target{products.begin * stored * q.m * ld_partial,
@@ -271,12 +275,12 @@ GemmPlan plan_gemm(const Variant& v, const DeviceLimits& limits, const Problem& 
                                   : Target{placement.offset_c + products.begin * q.stride_c,
                                            q.stride_c, q.ldc, q.alpha, q.beta};
     const std::int64_t rows = longest_range(product_flops * static_cast<double>(q.n), max_flops,
-                                            q.m, v.tile_m, limits.max_workgroup_count[y]);
+                                            q.m, v.tile_m, most_tiles(v.packed_a, y));
     for (const Range& depth : depths) {
       for (const Range& m_range : ranges(q.m, v.tile_m, rows)) {
         const std::int64_t columns =
             longest_range(product_flops * static_cast<double>(m_range.size), max_flops, q.n,
-                          v.tile_n, limits.max_workgroup_count[x]);
+                          v.tile_n, most_tiles(v.packed_b, x));
         for (const Range& n_range : ranges(q.n, v.tile_n, columns)) {
           plan.gemms.push_back(
               gemm_step(v, q, placement, a, b, target, {products, m_range, n_range, depth}));

@@ -603,20 +603,26 @@ static void rte_plan(const rte_kernel* kernel, const rooftile_embed_limits* limi
     if (by_flops < (double)longest) longest = (int64_t)by_flops;
     depths = rte_range(depth, kernel->k_step, longest);
   }
+  /* A kernel without matrix units finds the panels of packed operands by the depth of its dispatch,
+     so that a dispatch for a range of k takes one panel. */
+  const int one_panel = depths < depth && kernel->shape < 0;
+  const int64_t row_tiles =
+      one_panel && kernel->a.packed ? 1 : (int64_t)limits->max_workgroup_count[y];
+  const int64_t column_tiles =
+      one_panel && kernel->b.packed ? 1 : (int64_t)limits->max_workgroup_count[x];
   for (int64_t product = 0; product < p->batch; product += products) {
     const int64_t count = rte_least(products, p->batch - product);
     const double product_flops = flops * (double)count;
-    const int64_t rows = rte_range(p->m, kernel->tile_m,
-                                   rte_longest(product_flops * (double)p->n, max_flops, p->m,
-                                               kernel->tile_m, limits->max_workgroup_count[y]));
+    const int64_t rows = rte_range(
+        p->m, kernel->tile_m,
+        rte_longest(product_flops * (double)p->n, max_flops, p->m, kernel->tile_m, row_tiles));
     for (int64_t k0 = 0; k0 == 0 || k0 < depth; k0 += depths) {
       const int64_t steps = rte_least(depths, depth - k0);
       for (int64_t row = 0; row < p->m; row += rows) {
         const int64_t m = rte_least(rows, p->m - row);
-        const int64_t columns =
-            rte_range(p->n, kernel->tile_n,
-                      rte_longest(product_flops * (double)m, max_flops, p->n, kernel->tile_n,
-                                  limits->max_workgroup_count[x]));
+        const int64_t columns = rte_range(
+            p->n, kernel->tile_n,
+            rte_longest(product_flops * (double)m, max_flops, p->n, kernel->tile_n, column_tiles));
         for (int64_t column = 0; column < p->n; column += columns) {
           const int64_t n = rte_least(columns, p->n - column);
           const int64_t base = reduces ? product * stored * p->m * ld_partial

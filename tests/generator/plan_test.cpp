@@ -279,6 +279,27 @@ TEST(Plan, AddsRangesOfKThatOneDispatchCannotCompute) {
   }
 }
 
+// Its kernels multiply the number of a panel by the depth that they are told.
+TEST(Plan, TakesOnePanelOfAPackedOperandForARangeOfK) {
+  const Problem p = packed_problem(100, 200, 1000);
+  DeviceLimits limits = lavapipe_limits();
+  const auto tiles = [&](const std::string& packed) {
+    const Variant v = changed(register_point(), "raster=row " + packed);
+    limits.max_loop_trips = static_cast<std::uint32_t>(loop_trips(v, 600 / v.unroll_k));
+    const GemmPlan plan = plan_gemm(v, limits, p, own_buffers(p));
+    for (const GemmStep& step : plan.gemms) {
+      EXPECT_EQ(step.groups[1], v.packed_a == Packed::kYes ? 1u : divide_up(100, v.tile_m));
+      EXPECT_EQ(step.groups[0], v.packed_b == Packed::kYes ? 1u : divide_up(200, v.tile_n));
+    }
+    return static_cast<std::int64_t>(plan.gemms.size());
+  };
+  const Variant v = register_point();
+  const std::int64_t rows = divide_up(100, v.tile_m), columns = divide_up(200, v.tile_n);
+  EXPECT_EQ(tiles(""), 2);
+  EXPECT_EQ(tiles("packed_a=yes vector_width_a=4"), 2 * rows);
+  EXPECT_EQ(tiles("packed_b=yes vector_width_b=4"), 2 * columns);
+}
+
 TEST(Plan, CutsATileAlongKWhereItTakesTooLong) {
   const Problem p = packed_problem(3, 5, 100'000);
   const Variant v = register_point();
