@@ -22,6 +22,10 @@ OutputFile::OutputFile(const std::filesystem::path& path) : name_(path.string())
   if (const auto resolved = std::filesystem::canonical(path, ignored); !ignored) target = resolved;
 
   const std::filesystem::file_status status = std::filesystem::status(target, ignored);
+  if ((std::filesystem::is_regular_file(status) && is_database(target)) ||
+      is_beside_database(target))
+    fail(ErrorCode::kInvalidArgument,
+         "{} holds data of a database, which would be lost; name another file", name_);
   if (!std::filesystem::exists(status) || std::filesystem::is_regular_file(status) ||
       std::filesystem::is_directory(status)) {
     new_.emplace(target, name_);

@@ -18,7 +18,8 @@ void refuse_existing(const std::filesystem::path& path);
 /// A file that appears whole or not at all (core/files/new_file.h). A link's target is replaced,
 /// not the link. What is no regular file (/dev/null, a pipe) is written directly. Errors: kIo,
 /// naming the file and what the system said, also for a link that another user has put where
-/// everyone may (db/open/file_location.h); the old file is then still there.
+/// everyone may (db/open/file_location.h); kInvalidArgument where the file is a database of SQLite,
+/// or one that lies beside a database. The old file is then still there.
 class OutputFile {
  public:
   explicit OutputFile(const std::filesystem::path& path);

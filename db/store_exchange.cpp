@@ -69,8 +69,9 @@ bool same_file(const fs::path& x, const fs::path& y) {
 
 void Store::export_to(const fs::path& file, std::span<const RowId> devices) const {
   const fs::path target = resolved_path(file, "");
-  if (same_file(target, path()))
-    fail(ErrorCode::kInvalidArgument, "{} is the database itself; name another file to export to",
+  if (same_file(target, path()) || is_beside_database(target))
+    fail(ErrorCode::kInvalidArgument,
+         "{} is the database itself, or a part of one; name another file to export to",
          target.string());
   NewFile fresh(target, target.string());
   try {

@@ -43,10 +43,6 @@ std::string devices_text(std::size_t count) {
 /// Writes samples in a format of other programs.
 void export_samples(const Store& store, const std::vector<RowId>& devices,
                     const ExchangeArguments& arguments, const std::optional<Problem>& problem) {
-  std::error_code missing;
-  if (std::filesystem::equivalent(arguments.target, store.path(), missing))
-    fail(ErrorCode::kInvalidArgument, "{} is the database itself; name another file to export to",
-         arguments.target);
   const RowFilter filter{.devices = devices, .problem = problem};
   OutputFile output(arguments.target);
   const auto write = [&](std::string_view text) { output.write(text); };
@@ -58,7 +54,7 @@ void export_samples(const Store& store, const std::vector<RowId>& devices,
          store.path().string(), problem ? fmt::format(" of {}", to_string(*problem)) : "");
   output.commit();
   // Anything else may be the standard output, whose reader wants nothing but the samples.
-  if (std::filesystem::is_regular_file(arguments.target, missing))
+  if (std::error_code missing; std::filesystem::is_regular_file(arguments.target, missing))
     fmt::print("{}: {} of {}\n", arguments.target, count_text(rows, "sample"),
                devices_text(devices.size()));
 }

@@ -96,14 +96,6 @@ void write(const std::filesystem::path& path, std::string_view bytes) {
   file.commit();
 }
 
-/// A header that takes the place of a database would lose what was tuned.
-void refuse_database(const std::string& file, const Store& store) {
-  std::error_code missing;
-  if (std::filesystem::equivalent(file, store.path(), missing))
-    fail(ErrorCode::kInvalidArgument, "{} is a database that is read; name another file for -o",
-         file);
-}
-
 void report(const Embedding& made, const EmbedFilter& filter) {
   for (const Types& types : filter.types)
     if (std::ranges::none_of(made.classes,
@@ -145,7 +137,6 @@ int embed(const Globals& globals, const EmbedArguments& arguments) {
         other, StoreOptions{.mode = OpenMode::kReadOnly, .foreign = true, .named = " with --with"});
   }
   std::vector<EmbedSource> sources;
-  for (const Store& store : stores) refuse_database(arguments.header, store);
   for (const Store& store : stores) sources.push_back({&store, devices_of(globals, store)});
   if (std::ranges::all_of(sources, [](const EmbedSource& x) { return x.devices.empty(); }))
     fail(ErrorCode::kUnsupported, "no device in these databases{}", globals.matching());
@@ -205,9 +196,9 @@ void add_embed(CLI::App& app, const Globals& globals, Action& action) {
                    "may be given several times")
       ->type_name("FILE");
   command->footer(
-      "Only certified kernels are taken. On a device that is not in the header, programs\n"
-      "run the plain kernel of a class, which is certified on the first device here where\n"
-      "no database has its certificate. --device selects the devices.\n"
+      "Only certified kernels are taken. On devices that are not in the header, programs run\n"
+      "the plain kernel of a class; if no database has its certificate, it is certified now,\n"
+      "on the first device of this machine. --device selects the devices.\n"
       "Examples:\n  rooftile embed -o gemm_kernels.h\n"
       "  rooftile embed -o gemm_kernels.h --set llm --device H200\n"
       "  rooftile embed -o gemm_kernels.h --db laptop.db --with workstation.db --type f32\n"

@@ -3,9 +3,15 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <array>
+#include <fstream>
+#include <string>
+#include <string_view>
 #include <system_error>
 
 #include "core/error.h"
+#include "db/sqlite/sidecars.h"
 
 namespace rooftile {
 
@@ -41,6 +47,20 @@ void refuse_links_of_others(const fs::path& path, int followed) {
 }  // namespace
 
 void refuse_links_of_others(const fs::path& path) { refuse_links_of_others(path, 0); }
+
+bool is_database(const fs::path& file) {
+  constexpr std::string_view kMagic("SQLite format 3", 16);  // with the zero at its end
+  std::array<char, kMagic.size()> begin = {};
+  std::ifstream(file, std::ios::binary).read(begin.data(), begin.size());
+  return kMagic == std::string_view(begin.data(), begin.size());
+}
+
+bool is_beside_database(const fs::path& file) {
+  const std::string name = file.string();
+  return std::ranges::any_of(kSidecars, [&](std::string_view suffix) {
+    return name.ends_with(suffix) && is_database(name.substr(0, name.size() - suffix.size()));
+  });
+}
 
 fs::file_status status_of(const fs::path& path, std::string_view named) {
   std::error_code error;

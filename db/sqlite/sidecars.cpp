@@ -32,7 +32,7 @@ void refuse_strange_sidecars(const fs::path& path) {
   std::error_code error;
   const fs::path resolved = fs::weakly_canonical(path, error);
   const fs::path& database = error ? path : resolved;
-  for (const std::string_view suffix : {"-wal", "-shm", "-journal"}) {
+  for (const std::string_view suffix : kSidecars) {
     const fs::path sidecar = fs::path(database) += suffix;
     struct stat status = {};
     if (::lstat(sidecar.c_str(), &status) != 0) continue;  // SQLite says why, where that matters.
