@@ -143,6 +143,9 @@ void inspect(Connection& connection, const StoreOptions& options) {
     refuse_strange_sidecars(connection.path());
     refuse_unusable(identity, connection.path().string(), options.named);
     check_size(connection, options.named);
+    if (identity.owner == Owner::kNone && options.mode == OpenMode::kReadOnly && !options.foreign)
+      fail(ErrorCode::kDatabase, "{} is empty; `rooftile tune` fills it, or name another file{}",
+           connection.path().string(), options.named);
     if (identity.owner == Owner::kRooftile) {
       if (identity.schema_version < 1)
         throw Damaged{fmt::format("its schema version is {}", identity.schema_version)};

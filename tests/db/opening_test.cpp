@@ -66,6 +66,10 @@ TEST_F(OpeningTest, AReaderCreatesNoFile) {
     EXPECT_THAT(error.what(), AllOf(HasSubstr(says), HasSubstr("ROOFTILE_DB")));
   }
   EXPECT_TRUE(fs::is_empty(folder_.path()));
+  write_file(folder_ / "empty.db", "");
+  EXPECT_THAT(error_of([&] { Store(folder_ / "empty.db", OpenMode::kReadOnly); }).what(),
+              HasSubstr("empty.db is empty; `rooftile tune` fills it"));
+  EXPECT_EQ(fs::file_size(folder_ / "empty.db"), 0u);
 }
 
 TEST_F(OpeningTest, PathsThatCannotHoldAFileAreNamed) {
