@@ -5,6 +5,7 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <cstdint>
 #include <cstdio>
 #include <exception>
 #include <functional>
@@ -85,6 +86,8 @@ void run(CLI::App& app, int argc, char** argv) {
                  "Database with kernels in f64: also exact64 on its device (default: none)");
   int rounds = 15;
   app.add_option("--rounds", rounds, "Rounds of each problem")->check(CLI::PositiveNumber);
+  std::int64_t largest = 4096;
+  app.add_option("--largest", largest, "Largest dimension of a problem");
   app.parse(argc, argv);
   Context context({.database = database.empty() ? "/nonexistent/rooftile.db" : database});
   fmt::print("{:<28} {:<6} {:>10} {:>10} {:>7}  {}", "problem", "tier", "standard", "exact64",
@@ -100,6 +103,7 @@ void run(CLI::App& app, int argc, char** argv) {
                                    problem(512, 512, 512, "f16_f16"),
                                    problem(512, 512, 512, "i8")};
   if (!database.empty()) problems.push_back(problem(2048, 2048, 2048));
+  std::erase_if(problems, [&](const Problem& p) { return std::max({p.m, p.n, p.k}) > largest; });
   for (const TierChoice tier : {TierChoice::kHost, TierChoice::kHost1})
     for (const Problem& p : problems)
       compare(context, p, tier, !database.empty() && tier == TierChoice::kHost, rounds);
