@@ -15,7 +15,8 @@ std::string bound_text(const Signature& s) {
   const bool half = t.sums == Sums::kF16;
   const int around = half ? 2 : any(s.epilogue) ? 27 : 3;
   return fmt::format(
-      "error at most n u / (1 - n u){} of the sum of magnitudes, n = k + {}, u = 2^{}{}",
+      "error at most n u / (1 - n u){}{} of the sum of magnitudes, n = k + {}, u = 2^{}{}",
+      half ? " (2 n u where n u is over 1/2)" : "",
       quantized(t) && t.a == DataType::kF16 ? " + 2^-11" : "", around + (quantized(t) ? 4 : 0),
       half ? -11 : -24, rounds ? ", and one rounding of C" : "");
 }

@@ -90,6 +90,16 @@ class Rows {
       black_listed_.insert(row.candidate);
   }
 
+  /// Notes the kernels of a database that has none but imported ones, whose certificates are not
+  /// known.
+  void note_imported() {
+    const std::int64_t kernels = count(
+        "SELECT count(DISTINCT candidate_id) FROM imported_winners WHERE device_id = {} AND NOT "
+        "EXISTS (SELECT * FROM winners)");
+    if (kernels == 0) return;
+    leave_out("imported; name the exports that they came from by --with", kernels);
+  }
+
   /// When the kernel was certified; nothing where it may not be carried.
   std::optional<std::string> certified_at(const CandidateRecord& candidate) {
     const auto [known, is_new] = known_.try_emplace(candidate.id);
@@ -109,10 +119,12 @@ class Rows {
     if (illegal_reason(candidate.variant, device_.profile.limits, signature))
       return leave_out("illegal on it by its limits");
     if (emit_gemm(candidate.variant, signature).hash != candidate.hash)
-      return leave_out("of another version of Rooftile's generator");
+      return leave_out(
+          "of another version of Rooftile's generator (`rooftile tune` on that device renews "
+          "them)");
     if (!is_export_ &&
         store_.certificate(device_.id, candidate.id, kGeneratorVersion) != std::optional(true))
-      return leave_out("not certified");
+      return leave_out("not certified (`rooftile tune` on that device certifies them)");
     const auto newest_in = [&](const char* table) {
       return fmt::format("SELECT created_at FROM {} WHERE device_id = {} AND candidate_id = {}",
                          table, device_.id, candidate.id);
@@ -125,14 +137,14 @@ class Rows {
     return is_export_ ? at + ", by the machine that exported it" : at;
   }
 
-  std::optional<std::string> leave_out(const std::string& reason) {
+  std::optional<std::string> leave_out(const std::string& reason, std::int64_t kernels = 1) {
     const auto same = std::ranges::find_if(left_out_, [&](const LeftOut& x) {
       return x.device == device_.profile.name && x.reason == reason;
     });
     LeftOut& entry = same != left_out_.end()
                          ? *same
                          : left_out_.emplace_back(LeftOut{device_.profile.name, reason});
-    ++entry.kernels;
+    entry.kernels += static_cast<std::size_t>(kernels);
     return std::nullopt;
   }
 
@@ -154,6 +166,7 @@ class Builder {
 
   void add(const Store& store, const DeviceRecord& device) {
     Rows rows(store, device, made_.left_out);
+    rows.note_imported();
     const auto known = std::ranges::find_if(
         made_.devices, [&](const DeviceProfile& x) { return is_same(x, device.profile); });
     const auto place = static_cast<std::size_t>(known - made_.devices.begin());
@@ -208,6 +221,9 @@ class Builder {
   }
 
   std::string why_empty() const {
+    if (!filter_.types.empty() &&
+        std::ranges::all_of(filter_.types, [](const Types& x) { return is_float64(x); }))
+      return "no embedded kernel computes float64";
     if (made_.left_out.empty() && !tuned_classes_.empty()) {
       std::string known;
       for (const std::string& x : tuned_classes_) known += (known.empty() ? "" : ", ") + x;
@@ -219,7 +235,7 @@ class Builder {
     std::string text = "no tuned kernels to embed";
     for (const LeftOut& x : made_.left_out)
       text += fmt::format("; {} of {} {}", count_text(x.kernels, "kernel"), x.device, x.reason);
-    return text + "; run `rooftile tune`";
+    return made_.left_out.empty() ? text + "; run `rooftile tune`" : text;
   }
 
   /// Adds the class of `like` on a device, if any of its kernels may be carried.

@@ -92,6 +92,7 @@ rte_class class_facts(const Signature& s) {
           .column_scale = s.epilogue.column_scale,
           .bias = static_cast<int>(s.epilogue.bias),
           .residual = s.epilogue.residual,
+          .clamp = s.epilogue.clamp,
           .epilogue = any(s.epilogue),
           .fallback = -1};
 }

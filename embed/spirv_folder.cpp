@@ -169,7 +169,7 @@ Json push_constants_json() {
 }
 
 /// What a program in another language must know of the rest. The names of facts are those of
-/// embed/header/tables.h, and embed/header/plan.h and choose.h are the arithmetic in C.
+/// embed/header/tables.h, and embed/header/plan.h and choose.h compute with them in C.
 Json guide_json() {
   return {
       {"entry_point", "main, descriptor set 0"},
@@ -190,6 +190,30 @@ Json guide_json() {
        "32-bit words in the listed order; alpha, beta and the clamp are floats; gemm and reduce "
        "are followed by epilogue where the class has one and they store C. Bases, strides and ld "
        "count elements from the binding, of a kernel with dot words of dot elements"},
+      {"values",
+       {{"depth", "steps of k: ceil(k / dot)"},
+        {"step_a, step_b", "from one step of k to the next; panel_rows in a packed operand"},
+        {"split_depth",
+         "steps of k that a slice computes: ceil(depth / split_k) rounded up to k_step; depth "
+         "where "
+         "split_k is 1. There are ceil(depth / split_depth) slices"},
+        {"packed operand",
+         "rows of A, or columns of B, rounded up to pad_rows, times depth rounded up to pad_k; "
+         "lda and ldb are that rounded depth. panel_stride is the product divided by word_steps, "
+         "in words for each matrix"},
+        {"partial sums",
+         "float32 (int32 for integers), [product][slice][m][ld_partial], ld_partial = n rounded up "
+         "to 4; first_partial is where the dispatch's first product begins, partials the slices"},
+        {"dispatches for a range of k",
+         "where divides_k: depth is that of the range, beta is 1 from the second range on, with a "
+         "barrier before each; without a matrix shape one panel of a packed operand a dispatch"}}},
+      {"choice",
+       "the first that fits of: tuned on these sizes, by rank; the portfolio, by predicted time; "
+       "tuned on the nearest sizes (squared distance in log2 of m, n, k, batch), each "
+       "is_last_resort behind the others; the class's fallback. Predicted ns: (constant + "
+       "workgroups * (each + k * step) + k * wave * ceil(workgroups * per_unit) + batch * (m n mn "
+       "+ m k mk + k n kn)) * exp(sum over points of weight * variance / (1 + scale * squared "
+       "distance from at))"},
       {"subgroup_size", "to be required where it is not 0, with full subgroups"},
       {"arithmetic", "a header of the same kernels has it as C: rte_fits, rte_plan, rte_choose"}};
 }

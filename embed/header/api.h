@@ -11,7 +11,8 @@ typedef enum rooftile_embed_status {
   ROOFTILE_EMBED_OK = 0,
   ROOFTILE_EMBED_NULL_ARGUMENT, /* a pointer or a handle that the call needs is null */
   /* A class, size, ld, stride or offset that describes no product, offsets that are no multiples of
-     elements (of limits.alignment_bytes for a quantised B), or scalars that the class forbids. */
+     elements (of limits.alignment_bytes for a quantised B), scalars that the class forbids, a clamp
+     whose low is NaN or above its high, or a C that shares bytes with another operand. */
   ROOFTILE_EMBED_BAD_PROBLEM,
   /* The device, or what is enabled on it, is below the needs of every kernel of the class, or the
      limits are none of a device. */
@@ -19,7 +20,9 @@ typedef enum rooftile_embed_status {
   /* An operand is beyond a binding, an allocation or 32-bit addresses; k is beyond exact integer
      sums or what the driver's loops run. */
   ROOFTILE_EMBED_TOO_LARGE,
-  ROOFTILE_EMBED_BUFFER_TOO_SMALL, /* a matrix, or its last word of 4 bytes, does not fit */
+  /* A matrix, its last word of 4 bytes, or the last vector of 16 bytes that the chosen kernel loads
+     does not fit. */
+  ROOFTILE_EMBED_BUFFER_TOO_SMALL,
   /* Less than choice.workspace_bytes, not aligned, or over another operand. */
   ROOFTILE_EMBED_WORKSPACE_TOO_SMALL,
   ROOFTILE_EMBED_WRONG_CHOICE, /* the chosen kernel does not compute this problem */
@@ -46,8 +49,8 @@ typedef struct rooftile_embed_limits {
   uint32_t subgroup_size, min_subgroup_size, max_subgroup_size, max_workgroup_subgroups;
   uint32_t max_loop_trips; /* of all loops of an invocation; 0: loops run to their end */
   uint32_t features;       /* ROOFTILE_EMBED_FLOAT16 | ... */
-  /* Bit i: the device has the i-th matrix shape of this header's kernels, as it is or as a multiple
-     of a granularity (ROOFTILE_EMBED_MATRIX_NV2). */
+  /* Bit i: the device has the i-th shape of cooperative matrices that this header's kernels use,
+     or has it as a multiple of a smaller one (ROOFTILE_EMBED_MATRIX_NV2). */
   uint64_t matrix_shapes, multiple_shapes;
 } rooftile_embed_limits;
 
@@ -58,9 +61,9 @@ rooftile_embed_status rooftile_embed_get_limits(VkInstance instance, uint32_t ap
                                                 VkPhysicalDevice physical,
                                                 rooftile_embed_limits* limits);
 
-/* Extensions and features that the kernels of this header use where limits.features has them, for
-   VkDeviceCreateInfo. Do not move the structure while `features`, a chain for pNext, is in use. A
-   program that has structures of its own for the same features sets them there instead. */
+/* For VkDeviceCreateInfo: the extensions and features that kernels of this header use, as far as
+   limits.features has them. Do not move the structure while `features`, a chain for pNext, is in
+   use. A program that has structures of its own for the same features sets them there instead. */
 typedef struct rooftile_embed_requirements {
   uint32_t extension_count;
   const char* extensions[8];
@@ -74,9 +77,12 @@ void rooftile_embed_get_requirements(const rooftile_embed_limits* limits,
 
 /* The epilogue is C := clamp(activation(y) + residual) with y = alpha * sum * row_scale[i] *
    column_scale[j] + beta * C + bias, of which a class has what its name says. Where C is int32,
-   alpha and beta are 0 or 1. Where alpha or k is 0, A and B are not read; select again then. */
+   alpha and beta are 0 or 1. Where alpha or k is 0, A and B are not read, and a choice that was
+   made for other values may be refused as WRONG_CHOICE. */
 /* Row-major, sizes in elements. A is m x k (k x m where the class has it transposed), B k x n (n x
    k). A quantised B is n x k in whole blocks; ldb is k rounded up to blocks, and a batch shares it.
+   Its blocks are those of GGUF files, or the values, scales and zero points of ONNX's MatMulNBits;
+   Rooftile's docs/types.md has their order.
    A stride is the distance from a matrix of the batch to the next; 0 for A or B: all share one. For
    a column-major product swap A and B, m and n, and the two transposes.
    Most tuned kernels load vectors of 16 bytes: lda, ldb, strides and offsets of A and B in
@@ -102,7 +108,9 @@ typedef struct rooftile_embed_place {
 /* Every buffer needs VK_BUFFER_USAGE_STORAGE_BUFFER_BIT, the workspace also _TRANSFER_DST_BIT and
    _UNIFORM_TEXEL_BUFFER_BIT; see ROOFTILE_EMBED_TEXELS. Kernels read and write whole words of 4
    bytes. B, scales and zero points of a quantised B begin at multiples of limits.alignment_bytes.
-   C must not overlap another operand. Places that the class does not use stay zero. */
+   C shares no byte with another operand, but the residual may be C itself; where the rows of two
+   matrices have different distances, all bytes from the first to the last of each count. Places
+   that the class does not use stay zero. */
 typedef struct rooftile_embed_operands {
   rooftile_embed_place a, b, c;
   rooftile_embed_place scales, zero_points; /* of a quantised B that has its own */
@@ -127,12 +135,12 @@ typedef struct rooftile_embed_choice {
   double rte_flops;
 } rooftile_embed_choice;
 
-/* The kernel that Rooftile's runtime takes for resident operands with the kernels of this header,
-   on a device with these vendor, product and driver. Reads no buffer and allocates nothing; handles
-   may be null. operands == NULL: each matrix begins its buffer, which ends with a whole vector of
-   16 bytes. Another problem of the same class may be recorded with the choice, if its kernel
-   computes it. Thread-safe. Errors: NULL_ARGUMENT, BAD_PROBLEM, UNSUPPORTED_DEVICE, TOO_LARGE,
-   BUFFER_TOO_SMALL. */
+/* The kernel for a product: of this header's kernels, the one that Rooftile itself would take on
+   this device. Reads no buffer and allocates nothing; handles may be null. Without operands (NULL),
+   each matrix is taken to begin its buffer, and the buffer to hold whole vectors of 16 bytes; one
+   that ends with its matrix needs a choice with operands. Another problem of the same class may be
+   recorded with the choice, if its kernel computes it. Thread-safe. Errors: NULL_ARGUMENT,
+   BAD_PROBLEM, UNSUPPORTED_DEVICE, TOO_LARGE, BUFFER_TOO_SMALL. */
 rooftile_embed_status rooftile_embed_select(const rooftile_embed_limits* limits,
                                             const rooftile_embed_problem* problem,
                                             const rooftile_embed_operands* operands,

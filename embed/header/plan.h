@@ -73,6 +73,7 @@ static rooftile_embed_status rte_check(const rte_class* type, const rooftile_emb
   if (type->block > 0 && p->ldb != rte_most(columns_b, 1)) return ROOFTILE_EMBED_BAD_PROBLEM;
   if (type->integer_c && ((p->alpha != 0 && p->alpha != 1) || (p->beta != 0 && p->beta != 1)))
     return ROOFTILE_EMBED_BAD_PROBLEM;
+  if (type->clamp && !(p->clamp_low <= p->clamp_high)) return ROOFTILE_EMBED_BAD_PROBLEM;
   if (p->batch <= 1) return ROOFTILE_EMBED_OK;
   if (p->stride_a < 0 || p->stride_b < 0 || p->stride_c < 0 ||
       (type->block > 0 && p->stride_b != 0))

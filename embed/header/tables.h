@@ -48,7 +48,7 @@ typedef struct rte_class {
   int32_t most_k;          /* of sums that cannot overflow */
   int32_t sums_are_c;      /* partial sums of plain products have C's type */
   int32_t row_scale, column_scale, bias, residual; /* of the epilogue; bias 1: rows, 2: columns */
-  int32_t epilogue;                                /* whether there is any */
+  int32_t clamp, epilogue; /* whether it has a clamp; whether there is any */
   int32_t first_kernel, kernels, first_list, lists;
   int32_t fallback; /* kernel for devices that were not measured; -1: none */
 } rte_class;

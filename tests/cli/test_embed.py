@@ -34,7 +34,7 @@ def test_float64_kernels_are_left_out(tmp_path):
     header, said = embedded(rooftile)
     assert "left out: for float64, which no embedded kernel has" in said
     assert classes(header) and not any("F64" in name.upper() for name in classes(header))
-    rooftile.refuses("embed", "-o", "other.h", "--type", "f64", says="for float64, which no embedded kernel has")
+    rooftile.refuses("embed", "-o", "other.h", "--type", "f64", says="no embedded kernel computes float64")
     assert not (rooftile.folder / "other.h").exists()
 
 
@@ -118,7 +118,7 @@ def test_only_what_may_be_dispatched_is_taken(tuned):
     assert re.search(r"\d kernels? of llvmpipe .* left out: of another version of Rooftile's generator", said)
     change(tuned.database, "INSERT INTO certificates (device_id, candidate_id, generator_version, verdict, detail) "
            "SELECT device_id, candidate_id, generator_version, 'revoked', 'test' FROM certificates")
-    tuned.refuses("embed", "-o", "x.h", says="no tuned kernels to embed; .* not certified; run `rooftile tune`")
+    tuned.refuses("embed", "-o", "x.h", says="no tuned kernels to embed; .* not certified .*`rooftile tune` on that device")
 
 
 def test_an_export_counts_as_certified_where_it_was_measured(exporter, tmp_path):
@@ -127,6 +127,12 @@ def test_an_export_counts_as_certified_where_it_was_measured(exporter, tmp_path)
     assert re.search(r'"llvmpipe [^"]*: 20\d\d-\d\d-\d\d, by the machine that exported it', header)
     # An equal device, once more.
     assert " for 1 device, " in embedded(other, "--with", exporter.database, "--with", exporter.folder / "tuned.db")[1]
+    # Other imported data has no certificates.
+    other.run("db", "merge", "fleet.db", exporter.folder / "tuned.db")
+    says = r"\d kernels of llvmpipe .* imported; name the exports that they came from by --with"
+    other.refuses("embed", "-o", "x.h", "--db", "fleet.db", says=says)
+    assert re.search(says.replace(" imported", " left out: imported"),
+                     embedded(other, "--with", exporter.database, "--with", "fleet.db")[1])
     # A stranger's text stays text.
     shutil.copy(exporter.folder / "tuned.db", tmp_path / "strange.db")
     change(tmp_path / "strange.db", """UPDATE devices SET name = 'Card */ #error "\\' || char(10) || '#error'""")
@@ -178,7 +184,10 @@ def test_wrong_command_lines_are_refused(tuned):
     tuned.refuses("embed", "-o", "no/folder/x.h", says="no/folder/x.h")
     tuned.refuses("embed", "--spirv-dir", "rooftile.db", says="rooftile.db")
     before = tuned.database.read_bytes()
-    tuned.refuses("embed", "-o", "rooftile.db", says="rooftile.db is a database that is read", code=2)
+    os.link(tuned.database, tuned.folder / "linked.h")
+    for name in ("rooftile.db", "linked.h", "rooftile.db-wal", "rooftile.db-shm", "rooftile.db-journal"):
+        tuned.refuses("embed", "-o", name, says=f"{name} holds data of a database", code=2)
+    tuned.refuses("report", "--html", "rooftile.db", says="rooftile.db holds data of a database", code=2)
     assert tuned.database.read_bytes() == before
 
 

@@ -295,6 +295,12 @@ class Header : public ::testing::Test {
     return p.k == 0 && (features_of(kernel(index)) & ROOFTILE_EMBED_TEXELS) != 0;
   }
 
+  static rooftile_embed_class class_named(const std::string& name) {
+    const auto at = std::ranges::find_if(
+        made_->classes, [&](const EmbeddedClass& x) { return to_string(x.signature) == name; });
+    return static_cast<rooftile_embed_class>(at - made_->classes.begin());
+  }
+
   static const EmbeddedKernel& kernel(int index) {
     return made_->kernels[static_cast<std::size_t>(index)];
   }
@@ -353,9 +359,12 @@ TEST_F(Header, FitsWhereTheRulesAllowAKernel) {
 
 TEST_F(Header, PlansTheDispatchesOfTheGenerator) {
   Random random(2);
-  for (const DeviceProfile& device : {first_, second_}) {
-    const rooftile_embed_limits limits = embedded_limits(device, *made_);
+  for (DeviceProfile device : {first_, second_}) {
+    rooftile_embed_limits limits = embedded_limits(device, *made_);
     for (int i = 0; i < kProblems / 2; ++i) {
+      // Of loops: any number, or so few that k is cut.
+      limits.max_loop_trips = device.limits.max_loop_trips =
+          random.below(2) == 0 ? 0 : 100 + static_cast<std::uint32_t>(random.below(1000));
       const std::size_t of_class = random.below(made_->classes.size());
       const rte_class& facts = made_->classes[of_class].facts;
       Call call = random_call(of_class, limits, random);
@@ -601,6 +610,98 @@ TEST_F(Header, RefusesWhatIsNoProduct) {
                }),
                "TOO_LARGE");
   EXPECT_EQ(library_->select(nullptr, nullptr, nullptr, nullptr), ROOFTILE_EMBED_NULL_ARGUMENT);
+
+  rooftile_embed_problem clamped = library_->problem_of(class_named("bf16.tn.clamp"), 33, 34, 35);
+  const auto with_limits = [&](float low, float high) {
+    clamped.clamp_low = low;
+    clamped.clamp_high = high;
+    return library_->select(&limits, &clamped, nullptr, &choice);
+  };
+  EXPECT_EQ(with_limits(-1, -1), ROOFTILE_EMBED_OK);
+  EXPECT_EQ(with_limits(1, -1), ROOFTILE_EMBED_BAD_PROBLEM);
+  EXPECT_EQ(with_limits(NAN, 1), ROOFTILE_EMBED_BAD_PROBLEM);
+  EXPECT_EQ(with_limits(-1, NAN), ROOFTILE_EMBED_BAD_PROBLEM);
+}
+
+/// A matrix of float32 for each product of a batch, in elements of one buffer.
+struct Matrices {
+  std::int64_t begin, rows, columns, ld, stride;
+
+  std::set<std::int64_t> elements(std::int64_t product) const {
+    std::set<std::int64_t> all;
+    for (std::int64_t i = 0; i < rows; ++i)
+      for (std::int64_t j = 0; j < columns; ++j) all.insert(begin + product * stride + i * ld + j);
+    return all;
+  }
+};
+
+/// By looking at each element; where leading dimensions differ, from the first to the last.
+bool share_elements(const Matrices& x, const Matrices& y, std::int64_t batch) {
+  for (std::int64_t i = 0; i < batch; ++i)
+    for (std::int64_t j = 0; j < batch; ++j) {
+      const std::set<std::int64_t> of_x = x.elements(i), of_y = y.elements(j);
+      if (x.ld != y.ld) {
+        if (*of_x.begin() <= *of_y.rbegin() && *of_y.begin() <= *of_x.rbegin()) return true;
+      } else if (std::ranges::any_of(of_x, [&](std::int64_t at) { return of_y.contains(at); })) {
+        return true;
+      }
+    }
+  return false;
+}
+
+TEST_F(Header, FindsWhereCSharesBytesWithAnotherOperand) {
+  Random random(8);
+  const rooftile_embed_class of_class =
+      class_named("f32.nn.row_scale+column_scale+bias_row+silu+residual+clamp");
+  const rooftile_embed_limits limits = embedded_limits(first_, *made_);
+  const auto below = [&](std::uint64_t bound) {
+    return static_cast<std::int64_t>(random.below(bound));
+  };
+  std::map<std::pair<int, bool>, int> found;
+  for (int turn = 0; turn < 20'000; ++turn) {
+    const std::int64_t m = 1 + below(5), n = 1 + below(5), k = 1 + below(5), wide = 5 + below(4);
+    const auto matrices = [&](std::int64_t rows, std::int64_t columns) {
+      const std::int64_t ld = below(3) > 0 ? wide : columns + below(4);
+      return Matrices{below(70), rows, columns, ld, rows * ld + below(20)};
+    };
+    Matrices c = matrices(m, n), a = matrices(m, k), b = matrices(k, n), residual = matrices(m, n);
+    if (below(3) == 0) a.stride = 0;
+    if (below(3) == 0) residual = c;
+    rooftile_embed_problem p = library_->problem_of(of_class, m, n, k);
+    p.batch = 1 + below(3);
+    p.lda = a.ld, p.ldb = b.ld, p.ldc = c.ld;
+    p.stride_a = a.stride, p.stride_b = b.stride, p.stride_c = c.stride;
+    p.alpha = below(8) == 0 ? 0.0f : 1.0f;
+    rooftile_embed_operands at = {};
+    const auto own = reinterpret_cast<VkBuffer>(1), other = reinterpret_cast<VkBuffer>(2);
+    const auto place = [&](VkBuffer buffer, std::int64_t element) {
+      return rooftile_embed_place{buffer, static_cast<VkDeviceSize>(4 * element), 4000};
+    };
+    const int shared = static_cast<int>(below(6));
+    at.c = place(own, c.begin);
+    at.a = place(shared == 0 ? own : other, a.begin);
+    at.b = place(shared == 1 ? own : other, b.begin);
+    at.residual = place(shared == 2 ? own : other, residual.begin);
+    at.ld_residual = residual.ld, at.stride_residual = residual.stride;
+    at.vectors = place(shared > 2 ? own : other, below(5));
+    at.row_scale = shared == 3 ? below(60) : 800;
+    at.column_scale = shared == 4 ? below(60) : 800;
+    at.bias = shared == 5 ? below(60) : 800;
+    const auto vector = [&](std::int64_t begin, std::int64_t size) {
+      return Matrices{static_cast<std::int64_t>(at.vectors.offset) / 4 + begin, 1, size, size, 0};
+    };
+    const std::array others = {
+        a, b, residual, vector(at.row_scale, m), vector(at.column_scale, n), vector(at.bias, m)};
+    const bool is_c = residual.begin == c.begin && residual.ld == c.ld &&
+                      (p.batch == 1 || residual.stride == c.stride);
+    const bool wanted = !(shared < 2 && p.alpha == 0) && !(shared == 2 && is_c) &&
+                        share_elements(c, others[static_cast<std::size_t>(shared)], p.batch);
+    ASSERT_EQ(library_->c_overlaps(&limits, &p, &at), wanted ? 1 : 0)
+        << "turn " << turn << ", operand " << shared;
+    ++found[{shared, wanted}];
+  }
+  EXPECT_EQ(found.size(), 12u);
+  for (const auto& [what, times] : found) EXPECT_GT(times, 100) << what.first << what.second;
 }
 
 }  // namespace

@@ -73,6 +73,7 @@ class EmbeddedLibrary {
     load(record, "rooftile_embed_record");
     load(release, "rooftile_embed_release");
     load(fits, "shim_fits");
+    load(c_overlaps, "shim_c_overlaps");
     load(plan, "shim_plan");
     load(sizes, "shim_sizes");
     load(module, "shim_module");
@@ -93,6 +94,8 @@ class EmbeddedLibrary {
   decltype(&rooftile_embed_release) release = nullptr;
   int (*fits)(int kernel, const rooftile_embed_limits*, const rooftile_embed_problem*,
               const rooftile_embed_operands*) = nullptr;
+  int (*c_overlaps)(const rooftile_embed_limits*, const rooftile_embed_problem*,
+                    const rooftile_embed_operands*) = nullptr;
   void (*plan)(int kernel, const rooftile_embed_limits*, const rooftile_embed_problem*,
                const rooftile_embed_operands*, double max_flops, void* user,
                void (*visit)(void* user, const EmbeddedStep*)) = nullptr;

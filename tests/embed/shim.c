@@ -15,6 +15,14 @@ int shim_fits(int kernel, const rooftile_embed_limits* limits,
   return fits(kernel, limits, problem, operands, &call);
 }
 
+// -1: it is no product.
+int shim_c_overlaps(const rooftile_embed_limits* limits, const rooftile_embed_problem* problem,
+                    const rooftile_embed_operands* operands) {
+  rte_call call;
+  const rooftile_embed_status status = rte_bind(limits, problem, operands, &call);
+  return status != ROOFTILE_EMBED_OK ? -1 : rte_c_overlaps(&call, operands);
+}
+
 // Steps of a kernel that fits.
 void shim_plan(int kernel, const rooftile_embed_limits* limits,
                const rooftile_embed_problem* problem, const rooftile_embed_operands* operands,
