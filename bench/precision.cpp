@@ -87,7 +87,8 @@ void run(CLI::App& app, int argc, char** argv) {
   int rounds = 15;
   app.add_option("--rounds", rounds, "Rounds of each problem")->check(CLI::PositiveNumber);
   std::int64_t largest = 4096;
-  app.add_option("--largest", largest, "Largest dimension of a problem");
+  app.add_option("--largest", largest, "Largest dimension of a problem")
+      ->check(CLI::PositiveNumber);
   app.parse(argc, argv);
   Context context({.database = database.empty() ? "/nonexistent/rooftile.db" : database});
   fmt::print("{:<28} {:<6} {:>10} {:>10} {:>7}  {}", "problem", "tier", "standard", "exact64",

@@ -22,10 +22,12 @@ OutputFile::OutputFile(const std::filesystem::path& path) : name_(path.string())
   if (const auto resolved = std::filesystem::canonical(path, ignored); !ignored) target = resolved;
 
   const std::filesystem::file_status status = std::filesystem::status(target, ignored);
-  if ((std::filesystem::is_regular_file(status) && is_database(target)) ||
-      is_beside_database(target))
+  if (is_database(target))
+    fail(ErrorCode::kInvalidArgument, "{} is a database, which would be lost; name another file",
+         name_);
+  if (is_beside_database(target))
     fail(ErrorCode::kInvalidArgument,
-         "{} holds data of a database, which would be lost; name another file", name_);
+         "{} is the name of a file that SQLite keeps beside a database; name another file", name_);
   if (!std::filesystem::exists(status) || std::filesystem::is_regular_file(status) ||
       std::filesystem::is_directory(status)) {
     new_.emplace(target, name_);

@@ -19,7 +19,7 @@ void refuse_existing(const std::filesystem::path& path);
 /// not the link. What is no regular file (/dev/null, a pipe) is written directly. Errors: kIo,
 /// naming the file and what the system said, also for a link that another user has put where
 /// everyone may (db/open/file_location.h); kInvalidArgument where the file is a database of SQLite,
-/// or one that lies beside a database. The old file is then still there.
+/// or has the name of one that SQLite keeps beside a database. The old file is then still there.
 class OutputFile {
  public:
   explicit OutputFile(const std::filesystem::path& path);

@@ -1,10 +1,12 @@
 // Export of tuned data to a file, and import from one.
 #include <fmt/format.h>
 
+#include <cstdint>
 #include <initializer_list>
 
 #include "core/error.h"
 #include "core/files/new_file.h"
+#include "core/sqlite_files.h"
 #include "db/exchange/foreign_file.h"
 #include "db/exchange/import_rows.h"
 #include "db/open/file_location.h"
@@ -73,6 +75,16 @@ void Store::export_to(const fs::path& file, std::span<const RowId> devices) cons
     fail(ErrorCode::kInvalidArgument,
          "{} is the database itself, or a part of one; name another file to export to",
          target.string());
+  // Of a database that is there, which SQLite would play back into the new one.
+  for (const std::string_view suffix : kBesideDatabases) {
+    const fs::path beside = fs::path(target) += suffix;
+    std::error_code missing;
+    if (const std::uintmax_t bytes = fs::file_size(beside, missing); !missing && bytes > 0)
+      fail(ErrorCode::kInvalidArgument,
+           "{} belongs to a database that is in use or was not closed; name another file to export "
+           "to, or remove both",
+           beside.string());
+  }
   NewFile fresh(target, target.string());
   try {
     // No other process knows the file, and it is synced once, when it is complete.

@@ -90,14 +90,10 @@ class Rows {
       black_listed_.insert(row.candidate);
   }
 
-  /// Notes the kernels of a database that has none but imported ones, whose certificates are not
-  /// known.
-  void note_imported() {
-    const std::int64_t kernels = count(
-        "SELECT count(DISTINCT candidate_id) FROM imported_winners WHERE device_id = {} AND NOT "
-        "EXISTS (SELECT * FROM winners)");
-    if (kernels == 0) return;
-    leave_out("imported; name the exports that they came from by --with", kernels);
+  /// The number of kernels that were imported for this device.
+  std::size_t imported() const {
+    return static_cast<std::size_t>(
+        count("SELECT count(DISTINCT candidate_id) FROM imported_winners WHERE device_id = {}"));
   }
 
   /// When the kernel was certified; nothing where it may not be carried.
@@ -137,14 +133,14 @@ class Rows {
     return is_export_ ? at + ", by the machine that exported it" : at;
   }
 
-  std::optional<std::string> leave_out(const std::string& reason, std::int64_t kernels = 1) {
+  std::optional<std::string> leave_out(const std::string& reason) {
     const auto same = std::ranges::find_if(left_out_, [&](const LeftOut& x) {
       return x.device == device_.profile.name && x.reason == reason;
     });
     LeftOut& entry = same != left_out_.end()
                          ? *same
                          : left_out_.emplace_back(LeftOut{device_.profile.name, reason});
-    entry.kernels += static_cast<std::size_t>(kernels);
+    ++entry.kernels;
     return std::nullopt;
   }
 
@@ -166,7 +162,11 @@ class Builder {
 
   void add(const Store& store, const DeviceRecord& device) {
     Rows rows(store, device, made_.left_out);
-    rows.note_imported();
+    if (const std::size_t kernels = rows.imported())
+      imported_.push_back({device.profile.name,
+                           "imported, which have no certificates; name the exports that they came "
+                           "from by --with",
+                           kernels});
     const auto known = std::ranges::find_if(
         made_.devices, [&](const DeviceProfile& x) { return is_same(x, device.profile); });
     const auto place = static_cast<std::size_t>(known - made_.devices.begin());
@@ -188,6 +188,9 @@ class Builder {
   }
 
   Embedding finish() {
+    for (const LeftOut& x : imported_)
+      if (std::ranges::find(made_.devices, x.device, &DeviceProfile::name) == made_.devices.end())
+        made_.left_out.push_back(x);
     if (made_.lists.empty()) fail(ErrorCode::kUnsupported, "{}", why_empty());
     for (std::size_t i = 0; i < made_.classes.size(); ++i) add_plain(i);
     sort_by_class();
@@ -436,6 +439,7 @@ class Builder {
   const EmbedFilter& filter_;
   const CertifyPlain& certify_plain_;
   std::set<std::string> wanted_, tuned_classes_;  ///< Texts of classes.
+  std::vector<LeftOut> imported_;
   std::map<std::pair<std::string, std::vector<BindingKind>>, std::size_t> shaders_;  ///< By hash.
   Embedding made_;
 };

@@ -188,32 +188,42 @@ Json guide_json() {
        "tile_batch) * slices of k in z"},
       {"push_constants",
        "32-bit words in the listed order; alpha, beta and the clamp are floats; gemm and reduce "
-       "are followed by epilogue where the class has one and they store C. Bases, strides and ld "
-       "count elements from the binding, of a kernel with dot words of dot elements"},
+       "are followed by epilogue where the class has one and they store C. gemm counts A and B in "
+       "steps, which are words of dot elements; all else counts elements from the binding"},
       {"values",
-       {{"depth", "steps of k: ceil(k / dot)"},
+       {{"depth",
+         "of gemm: steps of k, ceil(k / dot), or a range of them where k is cut; of pack: k in "
+         "elements"},
         {"step_a, step_b", "from one step of k to the next; panel_rows in a packed operand"},
         {"split_depth",
-         "steps of k that a slice computes: ceil(depth / split_k) rounded up to k_step; depth "
-         "where "
-         "split_k is 1. There are ceil(depth / split_depth) slices"},
+         "steps of a slice of k: ceil(depth / split_k) rounded up to k_step, or depth where "
+         "split_k "
+         "is 1. There are ceil(depth / split_depth) slices, and one where k is 0"},
         {"packed operand",
-         "rows of A, or columns of B, rounded up to pad_rows, times depth rounded up to pad_k; "
-         "lda and ldb are that rounded depth. panel_stride is the product divided by word_steps, "
-         "in words for each matrix"},
+         "rows of A, or columns of B, rounded up to pad_rows, times steps of k rounded up to "
+         "pad_k. "
+         "The latter is lda or ldb; the product is stride_a or stride_b, but 0 where all products "
+         "share the matrix, and divided by word_steps it is panel_stride"},
         {"partial sums",
-         "float32 (int32 for integers), [product][slice][m][ld_partial], ld_partial = n rounded up "
-         "to 4; first_partial is where the dispatch's first product begins, partials the slices"},
-        {"dispatches for a range of k",
-         "where divides_k: depth is that of the range, beta is 1 from the second range on, with a "
-         "barrier before each; without a matrix shape one panel of a packed operand a dispatch"}}},
+         "float32, or int32 for integers: [slice][product][m][ld_partial] for the products of a "
+         "gemm dispatch, ld_partial = n rounded up to 4. Dispatches of further products follow at "
+         "first_partial. gemm has alpha 1 and beta 0 for them. partials is the number of slices, "
+         "but 1 where atomic: all slices add to the same zeros"},
+        {"reduce",
+         "runs where there are several slices, where atomic, and where split_k is over 1 and the "
+         "class has an epilogue or sums_are_c is false"},
+        {"cutting k",
+         "where divides_k: ranges of a multiple of k_step steps, a barrier before each, and beta 1 "
+         "from the second on. Without a matrix shape, panel i of a packed operand is looked for "
+         "behind i panels of the dispatch's depth: dispatches for a part of k take one panel"}}},
       {"choice",
-       "the first that fits of: tuned on these sizes, by rank; the portfolio, by predicted time; "
-       "tuned on the nearest sizes (squared distance in log2 of m, n, k, batch), each "
-       "is_last_resort behind the others; the class's fallback. Predicted ns: (constant + "
-       "workgroups * (each + k * step) + k * wave * ceil(workgroups * per_unit) + batch * (m n mn "
-       "+ m k mk + k n kn)) * exp(sum over points of weight * variance / (1 + scale * squared "
-       "distance from at))"},
+       "of the list of this vendor, product and driver_id, with this driver_version or else the "
+       "newest, the first kernel that fits: tuned on these sizes, by rank, but is_last_resort; the "
+       "portfolio, by predicted time; tuned on the nearest sizes (squared distance in log2 of m, "
+       "n, k, batch), is_last_resort behind the others. Else the class's fallback. Predicted ns: "
+       "(constant + workgroups * (each + k * step) + k * wave * ceil(workgroups * per_unit) + "
+       "batch * (m n mn + m k mk + k n kn)) * exp(sum over points of weight * variance / (1 + "
+       "scale * squared distance from at))"},
       {"subgroup_size", "to be required where it is not 0, with full subgroups"},
       {"arithmetic", "a header of the same kernels has it as C: rte_fits, rte_plan, rte_choose"}};
 }

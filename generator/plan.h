@@ -51,9 +51,11 @@ struct GemmPlan {
 /// max_flops bounds one gemm step, so that no dispatch approaches the operating system's GPU
 /// timeout: large problems are cut by the batch, then by rows, then by columns, and a tile along k
 /// where later steps may add to it (may_divide_k). k is also cut where it takes more loop trips
-/// than the driver runs. A kernel without matrix units finds the panels of packed operands by the
-/// depth of its dispatch, so that a dispatch for a range of k takes one panel. The variant must be legal for the problem, the placement and the sums.
-/// With SumsIn::kWorkspace there are partial sums and reduce steps even where k is not split.
+/// than the driver runs. A kernel without matrix units looks for panel i of a packed operand behind
+/// i panels of its dispatch's depth, where only the first one lies if that depth is a part of k:
+/// such a dispatch takes one panel. The variant must be legal for the problem, the placement and
+/// the sums. With SumsIn::kWorkspace there are partial sums and reduce steps even where k is not
+/// split.
 GemmPlan plan_gemm(const Variant& v, const DeviceLimits& limits, const Problem& p,
                    const Placement& placement,
                    double max_flops = std::numeric_limits<double>::infinity(),

@@ -8,6 +8,9 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
+#include <string_view>
+
+#include "core/sqlite_files.h"
 
 namespace rooftile {
 
@@ -24,18 +27,16 @@ namespace {
 // A command has two files at most, or a folder with eight. Pages that are not used cost nothing.
 std::array<TemporaryName::Slot, 32> slots;
 
-constexpr const char* kBesideDatabases[] = {"-journal", "-wal", "-shm"};
-
 // Only calls that POSIX allows in signal handlers.
 void remove_with_companions(const char* name) noexcept {
   ::unlink(name);
   char beside[PATH_MAX];
   const std::size_t length = ::strnlen(name, PATH_MAX);
-  for (const char* suffix : kBesideDatabases) {
-    const std::size_t extra = std::strlen(suffix) + 1;
+  for (const std::string_view suffix : kBesideDatabases) {
+    const std::size_t extra = suffix.size() + 1;  // with the zero at its end
     if (length + extra > sizeof beside) continue;
     std::memcpy(beside, name, length);
-    std::memcpy(beside + length, suffix, extra);
+    std::memcpy(beside + length, suffix.data(), extra);
     ::unlink(beside);
   }
 }

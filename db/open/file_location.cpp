@@ -11,7 +11,7 @@
 #include <system_error>
 
 #include "core/error.h"
-#include "db/sqlite/sidecars.h"
+#include "core/sqlite_files.h"
 
 namespace rooftile {
 
@@ -49,15 +49,16 @@ void refuse_links_of_others(const fs::path& path, int followed) {
 void refuse_links_of_others(const fs::path& path) { refuse_links_of_others(path, 0); }
 
 bool is_database(const fs::path& file) {
-  constexpr std::string_view kMagic("SQLite format 3", 16);  // with the zero at its end
-  std::array<char, kMagic.size()> begin = {};
+  std::error_code unknown;
+  if (!fs::is_regular_file(file, unknown)) return false;  // A pipe would be waited for.
+  std::array<char, kDatabaseBegin.size()> begin = {};
   std::ifstream(file, std::ios::binary).read(begin.data(), begin.size());
-  return kMagic == std::string_view(begin.data(), begin.size());
+  return kDatabaseBegin == std::string_view(begin.data(), begin.size());
 }
 
 bool is_beside_database(const fs::path& file) {
   const std::string name = file.string();
-  return std::ranges::any_of(kSidecars, [&](std::string_view suffix) {
+  return std::ranges::any_of(kBesideDatabases, [&](std::string_view suffix) {
     return name.ends_with(suffix) && is_database(name.substr(0, name.size() - suffix.size()));
   });
 }

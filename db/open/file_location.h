@@ -14,10 +14,13 @@ namespace rooftile {
 /// paths that a program resolves itself.
 void refuse_links_of_others(const std::filesystem::path& path);
 
-/// Whether the file begins as every database of SQLite does. False where it cannot be read.
+/// Whether it is a regular file that begins as every database of SQLite does. False where it cannot
+/// be read. The file is opened and closed, which takes this process's locks of it: not for a
+/// database that will be used further.
 bool is_database(const std::filesystem::path& file);
-/// Whether the name is that of a file which SQLite keeps beside a database (-wal, -shm, -journal),
-/// and that database is there. What it holds is lost where another file takes this name.
+/// Whether a database is there that SQLite would keep a file of this name beside (-wal, -shm,
+/// -journal). Another file of the name would take the place of its last changes, or be played back
+/// into it. The same holds of locks.
 bool is_beside_database(const std::filesystem::path& file);
 
 /// Absolute, links resolved: SQLite puts its -wal next to the link's target, and setting aside must

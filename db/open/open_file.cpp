@@ -10,6 +10,7 @@
 #include <system_error>
 
 #include "core/error.h"
+#include "core/sqlite_files.h"
 #include "db/open/folder_lock.h"
 #include "db/open/prepare_place.h"
 #include "db/open/set_aside.h"
@@ -71,8 +72,7 @@ bool is_ours(Connection& connection) {
     return connection.integer("PRAGMA application_id") == kApplicationId;
   } catch (const SQLite::Exception&) {  // not even the header can be used
   }
-  constexpr std::string_view kMagic("SQLite format 3", 16);  // with the zero at its end
-  constexpr std::size_t kIdOffset = 68;                      // www.sqlite.org/fileformat.html
+  constexpr std::size_t kIdOffset = 68;  // www.sqlite.org/fileformat.html
   std::array<unsigned char, kIdOffset + 4> header = {};
   // Of the file that is open: another process may be replacing the one of this name.
   sqlite3_file* file = nullptr;
@@ -83,7 +83,8 @@ bool is_ours(Connection& connection) {
     return false;  // no such file, or shorter than that
   std::int64_t id = 0;
   for (std::size_t i = kIdOffset; i < header.size(); ++i) id = id << 8 | header[i];
-  return std::equal(kMagic.begin(), kMagic.end(), header.begin()) && id == kApplicationId;
+  return std::equal(kDatabaseBegin.begin(), kDatabaseBegin.end(), header.begin()) &&
+         id == kApplicationId;
 }
 
 /// Damaged for a tuning database, an Error for a file that is something else.

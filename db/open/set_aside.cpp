@@ -11,6 +11,7 @@
 #include <system_error>
 
 #include "core/error.h"
+#include "core/sqlite_files.h"
 #include "db/open/folder_lock.h"
 
 namespace rooftile {
@@ -18,9 +19,10 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// The files next to a database, and the database itself last: a process that opens it meanwhile
-/// must not find a sound new file beside the old log, which SQLite would play back into it.
-constexpr std::array<std::string_view, 4> kSuffixes = {"-wal", "-shm", "-journal", ""};
+/// The database itself comes last: a process that opens it meanwhile must not find a sound new file
+/// beside the old log, which SQLite would play back into it.
+constexpr std::array<std::string_view, 4> kSuffixes = {kBesideDatabases[0], kBesideDatabases[1],
+                                                       kBesideDatabases[2], ""};
 
 fs::path with_suffix(const fs::path& path, std::string_view suffix) {
   return fs::path(path) += suffix;

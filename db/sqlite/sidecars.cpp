@@ -7,6 +7,7 @@
 #include <system_error>
 
 #include "core/error.h"
+#include "core/sqlite_files.h"
 
 namespace rooftile {
 namespace {
@@ -32,7 +33,7 @@ void refuse_strange_sidecars(const fs::path& path) {
   std::error_code error;
   const fs::path resolved = fs::weakly_canonical(path, error);
   const fs::path& database = error ? path : resolved;
-  for (const std::string_view suffix : kSidecars) {
+  for (const std::string_view suffix : kBesideDatabases) {
     const fs::path sidecar = fs::path(database) += suffix;
     struct stat status = {};
     if (::lstat(sidecar.c_str(), &status) != 0) continue;  // SQLite says why, where that matters.

@@ -1,14 +1,9 @@
 // The files that SQLite opens by itself beside a database. Internal to db/.
 #pragma once
 
-#include <array>
 #include <filesystem>
-#include <string_view>
 
 namespace rooftile {
-
-/// What SQLite appends to the name of a database for the files beside it.
-inline constexpr std::array<std::string_view, 3> kSidecars = {"-wal", "-shm", "-journal"};
 
 /// Throws kIo where the -wal, -shm or -journal beside the database is no regular file (SQLite would
 /// wait for a pipe without end), or where it is a stranger's: in a folder that others may write to,

@@ -12,7 +12,8 @@ typedef enum rooftile_embed_status {
   ROOFTILE_EMBED_NULL_ARGUMENT, /* a pointer or a handle that the call needs is null */
   /* A class, size, ld, stride or offset that describes no product, offsets that are no multiples of
      elements (of limits.alignment_bytes for a quantised B), scalars that the class forbids, a clamp
-     whose low is NaN or above its high, or a C that shares bytes with another operand. */
+     with NaN or with its low above its high; of record, a C that shares bytes with another
+     operand. */
   ROOFTILE_EMBED_BAD_PROBLEM,
   /* The device, or what is enabled on it, is below the needs of every kernel of the class, or the
      limits are none of a device. */
@@ -108,9 +109,9 @@ typedef struct rooftile_embed_place {
 /* Every buffer needs VK_BUFFER_USAGE_STORAGE_BUFFER_BIT, the workspace also _TRANSFER_DST_BIT and
    _UNIFORM_TEXEL_BUFFER_BIT; see ROOFTILE_EMBED_TEXELS. Kernels read and write whole words of 4
    bytes. B, scales and zero points of a quantised B begin at multiples of limits.alignment_bytes.
-   C shares no byte with another operand, but the residual may be C itself; where the rows of two
-   matrices have different distances, all bytes from the first to the last of each count. Places
-   that the class does not use stay zero. */
+   C shares no byte with another operand, but the residual may be C itself. Blocks side by side in
+   the rows of one matrix share none; of matrices with different ld, gaps between rows count as the
+   matrix's. Places that the class does not use stay zero. */
 typedef struct rooftile_embed_operands {
   rooftile_embed_place a, b, c;
   rooftile_embed_place scales, zero_points; /* of a quantised B that has its own */

@@ -604,8 +604,8 @@ static void rte_plan(const rte_kernel* kernel, const rooftile_embed_limits* limi
     if (by_flops < (double)longest) longest = (int64_t)by_flops;
     depths = rte_range(depth, kernel->k_step, longest);
   }
-  /* A kernel without matrix units finds the panels of packed operands by the depth of its dispatch,
-     so that a dispatch for a range of k takes one panel. */
+  /* A kernel without matrix units looks for panel i of a packed operand behind i panels of its
+     dispatch's depth, where only the first one lies if that depth is a part of k. */
   const int one_panel = depths < depth && kernel->shape < 0;
   const int64_t row_tiles =
       one_panel && kernel->a.packed ? 1 : (int64_t)limits->max_workgroup_count[y];

@@ -210,7 +210,7 @@ static int rte_overlaps(const rte_bytes* x, const rte_bytes* y) {
          x->offset < y->offset + y->bytes && y->offset < x->offset + x->bytes;
 }
 
-/* A matrix, or one a product of a batch, in bytes of a buffer. */
+/* Where a matrix lies in a buffer, or one for each product of a batch. All but rows in bytes. */
 typedef struct rte_extent {
   VkBuffer buffer;
   int64_t begin, rows, row, pitch, stride;
@@ -227,15 +227,16 @@ static rte_extent rte_extent_of(const rooftile_embed_place* place, int64_t rows,
   x.stride = stride * element_bytes;
   return x;
 }
-/* Bytes that lie one behind the other. */
+/* A matrix of a single row. */
 static rte_extent rte_line_of(const rooftile_embed_place* place, int64_t offset, int64_t bytes) {
   rte_extent x = rte_extent_of(place, 1, bytes, bytes, 0, 1);
   x.begin += offset;
   return x;
 }
 
-/* Whether two matrices of a batch share bytes. Blocks side by side in the rows of one matrix share
-   none. Where the distances of rows differ, all bytes from the first to the last count. */
+/* Whether two operands share bytes, as runtime/call/call_checks.cpp of Rooftile has it: blocks side
+   by side in the rows of one matrix share none. Where the rows of one lie closer together than
+   those of the other, gaps between rows count as the matrix's. */
 static int rte_share(const rte_extent* x, const rte_extent* y, int64_t batch) {
   const int64_t bytes_x = rte_span(x->rows, x->row, x->pitch, 1, 0);
   const int64_t bytes_y = rte_span(y->rows, y->row, y->pitch, 1, 0);
@@ -244,16 +245,22 @@ static int rte_share(const rte_extent* x, const rte_extent* y, int64_t batch) {
   if (x->buffer == VK_NULL_HANDLE || x->buffer != y->buffer || bytes_x == 0 || bytes_y == 0 ||
       x->begin >= last_y + bytes_y || y->begin >= last_x + bytes_x)
     return 0;
-  for (int64_t i = 0; i < batch; ++i) {
+  const int64_t pitch = x->rows > 1 ? x->pitch : y->pitch; /* which a single row does not have */
+  const int has_blocks =
+      (x->rows <= 1 || y->rows <= 1 || x->pitch == y->pitch) && x->row <= pitch && y->row <= pitch;
+  /* With equal strides only the difference of the products' numbers counts. */
+  const int64_t first = x->stride == y->stride ? 1 - batch : 0;
+  for (int64_t i = first; i < batch; ++i) {
     const int64_t at = x->begin + i * x->stride;
     const int64_t before = y->stride == 0 ? 0 : (at - y->begin - bytes_y) / y->stride;
-    for (int64_t j = rte_most(before, 0); j < (y->stride == 0 ? 1 : batch); ++j) {
+    const int64_t end = first < 0 || y->stride == 0 ? 1 : batch;
+    for (int64_t j = first < 0 ? 0 : rte_most(before, 0); j < end; ++j) {
       const int64_t from_x = y->begin + j * y->stride - at;
       if (from_x >= bytes_x) break;
       if (from_x + bytes_y <= 0) continue;
-      if (x->pitch != y->pitch) return 1;
-      const int64_t column = (from_x % x->pitch + x->pitch) % x->pitch;
-      if (column < x->row || column + y->row > x->pitch) return 1;
+      if (!has_blocks) return 1;
+      const int64_t column = (from_x % pitch + pitch) % pitch;
+      if (column < x->row || column + y->row > pitch) return 1;
     }
   }
   return 0;
@@ -292,8 +299,8 @@ static int rte_c_overlaps(const rte_call* call, const rooftile_embed_operands* a
   if (type->residual) {
     const rte_extent residual =
         rte_extent_of(&at->residual, p->m, p->n, at->ld_residual, several * at->stride_residual, 4);
-    if (residual.begin != c.begin || residual.row != c.row || residual.pitch != c.pitch ||
-        residual.stride != c.stride)
+    if (residual.begin != c.begin || residual.row != c.row || residual.stride != c.stride ||
+        (residual.pitch != c.pitch && p->m > 1))
       others[count++] = residual;
   }
   for (int i = 0; i < count; ++i)

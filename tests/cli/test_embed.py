@@ -129,10 +129,12 @@ def test_an_export_counts_as_certified_where_it_was_measured(exporter, tmp_path)
     assert " for 1 device, " in embedded(other, "--with", exporter.database, "--with", exporter.folder / "tuned.db")[1]
     # Other imported data has no certificates.
     other.run("db", "merge", "fleet.db", exporter.folder / "tuned.db")
-    says = r"\d kernels of llvmpipe .* imported; name the exports that they came from by --with"
-    other.refuses("embed", "-o", "x.h", "--db", "fleet.db", says=says)
-    assert re.search(says.replace(" imported", " left out: imported"),
-                     embedded(other, "--with", exporter.database, "--with", "fleet.db")[1])
+    says = "imported, which have no certificates; name the exports that they came from by --with"
+    other.refuses("embed", "-o", "x.h", "--db", "fleet.db", says=rf"\d kernels of llvmpipe .* {says}")
+    assert says not in embedded(other, "--with", exporter.database, "--with", "fleet.db")[1]
+    change(other.folder / "fleet.db", "UPDATE devices SET name = 'another card'")
+    said = embedded(other, "--with", exporter.database, "--with", "fleet.db")[1]
+    assert re.search(rf"\d kernels of another card left out: {says}", said)
     # A stranger's text stays text.
     shutil.copy(exporter.folder / "tuned.db", tmp_path / "strange.db")
     change(tmp_path / "strange.db", """UPDATE devices SET name = 'Card */ #error "\\' || char(10) || '#error'""")
@@ -185,9 +187,14 @@ def test_wrong_command_lines_are_refused(tuned):
     tuned.refuses("embed", "--spirv-dir", "rooftile.db", says="rooftile.db")
     before = tuned.database.read_bytes()
     os.link(tuned.database, tuned.folder / "linked.h")
-    for name in ("rooftile.db", "linked.h", "rooftile.db-wal", "rooftile.db-shm", "rooftile.db-journal"):
-        tuned.refuses("embed", "-o", name, says=f"{name} holds data of a database", code=2)
-    tuned.refuses("report", "--html", "rooftile.db", says="rooftile.db holds data of a database", code=2)
+    for name in ("rooftile.db", "linked.h"):
+        tuned.refuses("embed", "-o", name, says=f"{name} is a database, which would be lost", code=2)
+        tuned.refuses("report", "--html", name, says=f"{name} is a database, which would be lost", code=2)
+    for name in ("rooftile.db-wal", "rooftile.db-shm", "rooftile.db-journal"):
+        tuned.refuses("embed", "-o", name, says=f"{name} is the name of a file that SQLite keeps beside a database", code=2)
+    os.mkfifo(tuned.folder / "pipe")
+    tuned.run("emit", "--m", 8, "--n", 8, "--k", 8, "--spirv", "pipe-wal")
+    assert (tuned.folder / "pipe-wal").stat().st_size > 100
     assert tuned.database.read_bytes() == before
 
 

@@ -100,9 +100,12 @@ def test_an_export_replaces_no_file_unless_told_and_never_the_database(machine):
     assert (machine.folder / "out.csv").read_text() == "mine"
     machine.run("db", "export", "--format", "csv", "out.csv", "--force")
     before = machine.database.read_bytes()
-    machine.refuses("db", "export", "--format", "csv", machine.database, "--force", says="holds data of a database", code=2)
+    machine.refuses("db", "export", "--format", "csv", machine.database, "--force", says="is a database, which would be lost", code=2)
     for target in (machine.database, f"{machine.database}-wal"):
         machine.refuses("db", "export", target, "--force", says="is the database itself, or a part of one", code=2)
+    machine.run("db", "export", "old.db")
+    (machine.folder / "old.db-wal").write_text("changes")
+    machine.refuses("db", "export", "old.db", "--force", says="old.db-wal belongs to a database that is in use", code=2)
     assert machine.database.read_bytes() == before
 
 

@@ -314,7 +314,12 @@ TEST_F(HeaderOnDevice, RecordsNothingThatIsWrong) {
   EXPECT_EQ(with([](O& o) { o.a.buffer = VK_NULL_HANDLE; }), "NULL_ARGUMENT");
   EXPECT_EQ(with([](O& o) { o.a.bytes = o.a.offset + 4; }), "BUFFER_TOO_SMALL");
   EXPECT_EQ(with([](O& o) { o.c.bytes = o.c.offset; }), "BUFFER_TOO_SMALL");
-  EXPECT_EQ(with([](O& o) { o.c = o.b; }), "BAD_PROBLEM");
+  EXPECT_EQ(with([](O& o) {
+              o.c.buffer = o.a.buffer;
+              o.c.offset = o.a.offset;
+              o.a.bytes = o.c.bytes = 1 << 30;
+            }),
+            "BAD_PROBLEM");
   EXPECT_EQ(with([](O& o) { o.c.offset = o.c.bytes + 4; }), "BUFFER_TOO_SMALL");
   rooftile_embed_choice wrong = choice;
   wrong.kernel = static_cast<int>(made_->kernels.size()) - 1;  // Of another class.

@@ -295,6 +295,18 @@ class Header : public ::testing::Test {
     return p.k == 0 && (features_of(kernel(index)) & ROOFTILE_EMBED_TEXELS) != 0;
   }
 
+  static std::vector<EmbeddedStep> planned(int index, const rooftile_embed_limits& limits,
+                                           const rooftile_embed_problem& problem,
+                                           const rooftile_embed_operands* operands,
+                                           double max_flops) {
+    std::vector<EmbeddedStep> steps;
+    library_->plan(index, &limits, &problem, operands, max_flops, &steps,
+                   [](void* user, const EmbeddedStep* step) {
+                     static_cast<std::vector<EmbeddedStep>*>(user)->push_back(*step);
+                   });
+    return steps;
+  }
+
   static rooftile_embed_class class_named(const std::string& name) {
     const auto at = std::ranges::find_if(
         made_->classes, [&](const EmbeddedClass& x) { return to_string(x.signature) == name; });
@@ -364,7 +376,7 @@ TEST_F(Header, PlansTheDispatchesOfTheGenerator) {
     for (int i = 0; i < kProblems / 2; ++i) {
       // Of loops: any number, or so few that k is cut.
       limits.max_loop_trips = device.limits.max_loop_trips =
-          random.below(2) == 0 ? 0 : 100 + static_cast<std::uint32_t>(random.below(1000));
+          random.below(2) == 0 ? 0 : 20 + static_cast<std::uint32_t>(random.below(200));
       const std::size_t of_class = random.below(made_->classes.size());
       const rte_class& facts = made_->classes[of_class].facts;
       Call call = random_call(of_class, limits, random);
@@ -379,13 +391,9 @@ TEST_F(Header, PlansTheDispatchesOfTheGenerator) {
       const GemmPlan plan =
           plan_gemm(v, device.limits, call.p, call.at,
                     max_flops == 0 ? std::numeric_limits<double>::infinity() : max_flops);
-      std::vector<EmbeddedStep> steps;
-      library_->plan(k, &limits, &call.problem, &call.operands, max_flops, &steps,
-                     [](void* user, const EmbeddedStep* step) {
-                       static_cast<std::vector<EmbeddedStep>*>(user)->push_back(*step);
-                     });
       const std::string name = to_string(v) + "\n" + to_string(call.p);
-      expect_same(plan, parse_signature(kernel(k).candidate.signature), v, steps, name);
+      expect_same(plan, parse_signature(kernel(k).candidate.signature), v,
+                  planned(k, limits, call.problem, &call.operands, max_flops), name);
       std::int64_t words[3] = {};
       library_->sizes(k, &limits, &call.problem, &call.operands, words);
       ASSERT_THAT(words,
@@ -393,6 +401,30 @@ TEST_F(Header, PlansTheDispatchesOfTheGenerator) {
           << name;
     }
   }
+}
+
+TEST_F(Header, CutsKBeforeSeveralPanelsAsTheGeneratorDoes) {
+  int cut = 0;
+  for (std::size_t i = 0; i < made_->kernels.size(); ++i) {
+    const Variant& v = made_->kernels[i].candidate.variant;
+    if (v.packed_a == Packed::kNo && v.packed_b == Packed::kNo) continue;
+    const Signature s = parse_signature(made_->kernels[i].candidate.signature);
+    Problem p =
+        packed_problem(3 * v.tile_m + 1, 2 * v.tile_n + 1, 640, s.trans_a, s.trans_b, 1, s.types);
+    p.epilogue = s.epilogue;
+    DeviceProfile device = first_;
+    rooftile_embed_limits limits = embedded_limits(device, *made_);
+    limits.max_loop_trips = device.limits.max_loop_trips =
+        static_cast<std::uint32_t>(loop_trips(v, 10));
+    if (illegal_reason(v, device.limits, p, own_buffers(p))) continue;  // Not all kernels cut k.
+    const rooftile_embed_problem problem =
+        embedded_problem(static_cast<std::size_t>(made_->kernels[i].facts.of_class), p);
+    const GemmPlan plan = plan_gemm(v, device.limits, p, own_buffers(p));
+    expect_same(plan, s, v, planned(static_cast<int>(i), limits, problem, nullptr, 0),
+                to_string(v));
+    cut += std::ranges::any_of(plan.gemms, &GemmStep::adds) ? 1 : 0;
+  }
+  EXPECT_GE(cut, 3);
 }
 
 TEST_F(Header, ChoosesTheKernelOfTheRuntime) {
@@ -635,12 +667,15 @@ struct Matrices {
   }
 };
 
-/// By looking at each element; where leading dimensions differ, from the first to the last.
+/// By looking at each element; of matrices whose leading dimensions differ, from the first to the
+/// last. A matrix of one row has none.
 bool share_elements(const Matrices& x, const Matrices& y, std::int64_t batch) {
   for (std::int64_t i = 0; i < batch; ++i)
     for (std::int64_t j = 0; j < batch; ++j) {
       const std::set<std::int64_t> of_x = x.elements(i), of_y = y.elements(j);
-      if (x.ld != y.ld) {
+      const std::int64_t ld = x.rows > 1 ? x.ld : y.ld;
+      const bool same_ld = x.rows == 1 || y.rows == 1 || x.ld == y.ld;
+      if (!same_ld || x.columns > ld || y.columns > ld) {
         if (*of_x.begin() <= *of_y.rbegin() && *of_y.begin() <= *of_x.rbegin()) return true;
       } else if (std::ranges::any_of(of_x, [&](std::int64_t at) { return of_y.contains(at); })) {
         return true;
@@ -664,7 +699,12 @@ TEST_F(Header, FindsWhereCSharesBytesWithAnotherOperand) {
       const std::int64_t ld = below(3) > 0 ? wide : columns + below(4);
       return Matrices{below(70), rows, columns, ld, rows * ld + below(20)};
     };
+    const bool side_by_side = below(3) == 0;  // Products in the rows of one matrix.
     Matrices c = matrices(m, n), a = matrices(m, k), b = matrices(k, n), residual = matrices(m, n);
+    if (side_by_side) {
+      c.ld = a.ld = b.ld = residual.ld = 4 * wide;
+      c.stride = a.stride = b.stride = residual.stride = wide;
+    }
     if (below(3) == 0) a.stride = 0;
     if (below(3) == 0) residual = c;
     rooftile_embed_problem p = library_->problem_of(of_class, m, n, k);
@@ -692,7 +732,7 @@ TEST_F(Header, FindsWhereCSharesBytesWithAnotherOperand) {
     };
     const std::array others = {
         a, b, residual, vector(at.row_scale, m), vector(at.column_scale, n), vector(at.bias, m)};
-    const bool is_c = residual.begin == c.begin && residual.ld == c.ld &&
+    const bool is_c = residual.begin == c.begin && (m == 1 || residual.ld == c.ld) &&
                       (p.batch == 1 || residual.stride == c.stride);
     const bool wanted = !(shared < 2 && p.alpha == 0) && !(shared == 2 && is_c) &&
                         share_elements(c, others[static_cast<std::size_t>(shared)], p.batch);

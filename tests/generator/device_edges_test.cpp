@@ -104,7 +104,8 @@ void compute_edges(const ProductKernel& kernel) {
         product.p.alpha = turn % 3 == 0 ? 1.0f : -1.25f;
         product.p.beta = turn % 2 == 0 ? 0.0f : 0.5f;
         if (turn % 7 == 6) product.last_step = LastStep::kInfinite;
-        // Dispatches of one tile and all of the longest k here, and of all tiles and a part of it.
+        // Dispatches of one tile each, then dispatches of all tiles for a part of k, which is here
+        // the longest.
         if (turn % 8 == 3) product.max_flops = 2.0 * v.tile_m * v.tile_n * k;
         if (turn % 8 == 7) product.max_loop_trips = static_cast<std::uint32_t>(loop_trips(v, 2));
         EXPECT_EQ(difference(kernel, product), "");

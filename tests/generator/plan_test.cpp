@@ -279,7 +279,7 @@ TEST(Plan, AddsRangesOfKThatOneDispatchCannotCompute) {
   }
 }
 
-// Its kernels multiply the number of a panel by the depth that they are told.
+// Register kernels look for panel i behind i panels of their dispatch's depth.
 TEST(Plan, TakesOnePanelOfAPackedOperandForARangeOfK) {
   const Problem p = packed_problem(100, 200, 1000);
   DeviceLimits limits = lavapipe_limits();
