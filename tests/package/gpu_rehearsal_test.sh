@@ -62,7 +62,7 @@ tuned() {
 tuned default '64x48x80 nn'
 tuned types '8x64x96 nt f16xq4b32_f16'
 tuned llm '1x64x256 nt f32xq4_k'
-for problems in default types; do
+for problems in default types float64; do
   grep -q ',default_kernel,' gpu-work/gemm-$problems.csv || fail "no kernel of $problems was timed" "$(cat gpu-work/gemm-$problems.*)"
 done
 "$binary_dir/rooftile" db import --db imported.db gpu-work/export.db >import.log 2>&1 || fail "the exported database cannot be imported" "$(cat import.log)"
