@@ -75,7 +75,7 @@ void Store::export_to(const fs::path& file, std::span<const RowId> devices) cons
     fail(ErrorCode::kInvalidArgument,
          "{} is the database itself, or a part of one; name another file to export to",
          target.string());
-  // Of a database that is there, which SQLite would play back into the new one.
+  // SQLite would play the log of the replaced database back into the new one.
   for (const std::string_view suffix : kBesideDatabases) {
     const fs::path beside = fs::path(target) += suffix;
     std::error_code missing;

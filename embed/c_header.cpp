@@ -253,7 +253,8 @@ std::string implementation(const Embedding& e) {
       "#include <math.h>\n#include <stdlib.h>\n#include <string.h>\n\n"
       "#ifdef __cplusplus\nextern \"C\" {\n#endif\n\n" +
       tables_text(e);
-  for (const std::string_view name : {"plan.h", "choose.h", "device.h", "unpack.h", "record.h"})
+  for (const std::string_view name :
+       {"plan.h", "choose.h", "device.h", "unpack.h", "overlap.h", "record.h"})
     text += part(name) + "\n";
   return text + "#ifdef __cplusplus\n}\n#endif\n\n";
 }

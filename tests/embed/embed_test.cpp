@@ -374,7 +374,7 @@ TEST_F(Header, PlansTheDispatchesOfTheGenerator) {
   for (DeviceProfile device : {first_, second_}) {
     rooftile_embed_limits limits = embedded_limits(device, *made_);
     for (int i = 0; i < kProblems / 2; ++i) {
-      // Of loops: any number, or so few that k is cut.
+      // Loops may run to their end, or so few trips that k is cut.
       limits.max_loop_trips = device.limits.max_loop_trips =
           random.below(2) == 0 ? 0 : 20 + static_cast<std::uint32_t>(random.below(200));
       const std::size_t of_class = random.below(made_->classes.size());
