@@ -6,7 +6,6 @@
 
 #include "core/error.h"
 #include "core/files/new_file.h"
-#include "core/sqlite_files.h"
 #include "db/exchange/foreign_file.h"
 #include "db/exchange/import_rows.h"
 #include "db/open/file_location.h"
@@ -76,7 +75,7 @@ void Store::export_to(const fs::path& file, std::span<const RowId> devices) cons
          "{} is the database itself, or a part of one; name another file to export to",
          target.string());
   // SQLite would play the log of the replaced database back into the new one.
-  for (const std::string_view suffix : kBesideDatabases) {
+  for (const char* suffix : {"-wal", "-journal"}) {
     const fs::path beside = fs::path(target) += suffix;
     std::error_code missing;
     if (const std::uintmax_t bytes = fs::file_size(beside, missing); !missing && bytes > 0)

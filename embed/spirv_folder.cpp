@@ -197,13 +197,11 @@ Json guide_json() {
         {"step_a, step_b", "from one step of k to the next; panel_rows in a packed operand"},
         {"split_depth",
          "steps of a slice of k: ceil(depth / split_k) rounded up to k_step, or depth where "
-         "split_k "
-         "is 1. There are ceil(depth / split_depth) slices, and one where k is 0"},
+         "split_k is 1. There are ceil(depth / split_depth) slices, and one where k is 0"},
         {"packed operand",
          "rows of A, or columns of B, rounded up to pad_rows, times steps of k rounded up to "
-         "pad_k. "
-         "The latter is lda or ldb; the product is stride_a or stride_b, but 0 where all products "
-         "share the matrix, and divided by word_steps it is panel_stride"},
+         "pad_k. The latter is lda or ldb; the product is stride_a or stride_b, but 0 where all "
+         "products share the matrix, and divided by word_steps it is panel_stride"},
         {"partial sums",
          "float32, or int32 for integers: [slice][product][m][ld_partial] for the products of a "
          "gemm dispatch, ld_partial = n rounded up to 4. Dispatches of further products follow at "
