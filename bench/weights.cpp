@@ -53,10 +53,16 @@ struct Contestant {
   std::string failure = {};
 };
 
+std::vector<std::string> default_types() {
+  std::vector<std::string> types = {"f32xq4b32"};
+  for (const BlockLayout& layout : block_layouts())
+    types.push_back(fmt::format("f32x{}", layout.name));
+  return types;
+}
+
 struct Setting {
   std::int64_t m = 1, n = 4096, k = 4096;
-  std::vector<std::string> types = {"f32xq4_0", "f32xq5_0", "f32xq8_0",  "f32xq4_k",
-                                    "f32xq5_k", "f32xq6_k", "f32xmxfp4", "f32xq4b32"};
+  std::vector<std::string> types = default_types();
   std::vector<std::string> kernels;  ///< "type: settings", beside the priors of the type.
   std::size_t priors = 2;            ///< How many of them.
   int rounds = 21;

@@ -54,7 +54,7 @@ GgufOperand::GgufOperand(std::string argument, GgufFile file, const std::string&
 }
 
 Types GgufOperand::types(DataType a) const {
-  const BlockFormat format = block_format(static_cast<GgufFormat>(tensor_.format));
+  const BlockFormat format = block_format(tensor_.format);
   if (format == BlockFormat::kSeparate) return {};
   const DataType floats = is_8_bit(a) ? DataType::kF32 : a;
   return {.a = floats, .b = quantization_of(format), .c = floats};
@@ -66,8 +66,7 @@ std::vector<char> GgufOperand::elements() const {
   const auto count = static_cast<std::size_t>(tensor_.rows() * tensor_.row());
   std::vector<char> bytes(count * sizeof(float));
   // Storage of a vector is aligned for every type.
-  dequantize(static_cast<GgufFormat>(tensor_.format), blocks,
-             {reinterpret_cast<float*>(bytes.data()), count});
+  dequantize(tensor_.format, blocks, {reinterpret_cast<float*>(bytes.data()), count});
   return bytes;
 }
 

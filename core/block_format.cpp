@@ -1,8 +1,6 @@
 #include "core/block_format.h"
 
-#include <algorithm>
 #include <cmath>
-#include <cstring>
 #include <iterator>
 #include <limits>
 
@@ -11,348 +9,229 @@
 namespace rooftile {
 namespace {
 
-constexpr std::size_t kSimple = 32;  // Elements of the blocks with one scale.
-constexpr std::size_t kSuper = 256;  // Elements of a K-quant's block, in parts of kPartElements.
-constexpr std::size_t kPartElements = 32, kPartsOfBlock = kSuper / kPartElements;
-
 float half_at(const std::uint8_t* bytes) {
   return from_f16(static_cast<std::uint16_t>(bytes[0] | bytes[1] << 8));
 }
-double magnitude_at(const std::uint8_t* bytes) {
-  return std::abs(static_cast<double>(half_at(bytes)));
-}
-void put_half(std::uint8_t* bytes, float value) {
-  const std::uint16_t bits = to_f16(value);
-  bytes[0] = static_cast<std::uint8_t>(bits);
-  bytes[1] = static_cast<std::uint8_t>(bits >> 8);
-}
 
-/// The largest integers that quantise a scale: of a part of Q4_K and Q5_K, and of a group of Q6_K,
-/// which in files may also be -128.
-constexpr int kMostPartScale = 63, kMostGroupScale = 127;
+/// Elements of a sign, two bits of exponent and one of mantissa (OCP Microscaling Formats 1.0).
+constexpr float kE2m1Values[] = {0,  0.5F,  1,  1.5F,  2,  3,  4,  6,
+                                 -0, -0.5F, -1, -1.5F, -2, -3, -4, -6};
+/// kvalues_iq4nl of ggml.
+constexpr float kIq4Values[] = {-127, -104, -83, -65, -49, -35, -22, -10,
+                                1,    13,   25,  38,  53,  69,  89,  113};
 
-void one_scale(UnpackedBlock& unpacked, float scale) {
-  unpacked.scales[0] = unpacked.scales[1] = scale;
-  unpacked.minimums[0] = unpacked.minimums[1] = 0;
-}
-
-/// The 4-bit values of 16 bytes: the low halves, then the high ones.
-template <typename Value>
-void nibbles(const std::uint8_t* bytes, float* values, const Value& value) {
-  for (std::size_t i = 0; i < kSimple / 2; ++i) {
-    values[i] = value(bytes[i] & 15, i);
-    values[i + kSimple / 2] = value(bytes[i] >> 4, i + kSimple / 2);
-  }
+/// Calls take(i, x) with bits x of each element i of a block.
+template <BlockBits bits, std::size_t count, typename Take>
+void for_bits(const std::uint8_t* block, const Take& take) {
+  constexpr std::size_t width = bits.width, span = bits.span();
+  const std::uint8_t* from = block + bits.first;
+  for (std::size_t first = 0; first < count; first += span, from += width)
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC unroll 1  // It makes vectors of a loop, not of the copies that it makes of a short one.
+#endif
+    for (std::size_t i = 0; i < width; ++i)
+      for (std::size_t bit = 0; bit < 8; bit += bits.bits)
+        take(first + bit / bits.bits * width + i, from[i] >> bit & ((1 << bits.bits) - 1));
 }
 
-void unpack_q4_0(const std::uint8_t* block, UnpackedBlock& x) {
-  one_scale(x, half_at(block));
-  nibbles(block + 2, x.values.data(), [](int q, std::size_t) { return static_cast<float>(q - 8); });
-}
-
-void unpack_q5_0(const std::uint8_t* block, UnpackedBlock& x) {
-  std::uint32_t high = 0;
-  for (int byte = 0; byte < 4; ++byte)
-    high |= static_cast<std::uint32_t>(block[2 + byte]) << 8 * byte;
-  one_scale(x, half_at(block));
-  nibbles(block + 6, x.values.data(), [&](int q, std::size_t i) {
-    return static_cast<float>((q | static_cast<int>(high >> i & 1) << 4) - 16);
+/// The values of a block's elements under scales of 1.
+template <std::size_t index>
+void unpack_values(const std::uint8_t* block, UnpackedBlock& x) {
+  constexpr BlockLayout layout = kBlockLayouts[index];
+  constexpr std::size_t count = layout.elements;
+  std::array<std::uint8_t, count> high;
+  if constexpr (layout.high.bits > 0)
+    for_bits<layout.high, count>(block, [&](std::size_t i, int bits) {
+      high[i] = static_cast<std::uint8_t>(bits << layout.low.bits);
+    });
+  for_bits<layout.low, count>(block, [&](std::size_t i, int code) {
+    if constexpr (layout.high.bits > 0) code |= high[i];
+    if constexpr (layout.code == BlockCode::kInteger)
+      x.values[i] = static_cast<float>(code - layout.zero_point);
+    else if constexpr (layout.code == BlockCode::kInt8)
+      x.values[i] = static_cast<float>(static_cast<std::int8_t>(code));
+    else
+      x.values[i] = table_of(layout.code)[static_cast<std::size_t>(code)];
   });
 }
 
-void unpack_q8_0(const std::uint8_t* block, UnpackedBlock& x) {
-  one_scale(x, half_at(block));
-  for (std::size_t i = 0; i < kSimple; ++i)
-    x.values[i] = static_cast<float>(static_cast<std::int8_t>(block[2 + i]));
+void one_scale(GroupScales& x, float scale, float minimum = 0) {
+  x.scales[0] = x.scales[1] = scale;
+  x.minimums[0] = x.minimums[1] = minimum;
+}
+void half_scale(const std::uint8_t* block, GroupScales& x) { one_scale(x, half_at(block)); }
+/// The minimum is added.
+void half_scale_and_minimum(const std::uint8_t* block, GroupScales& x) {
+  one_scale(x, half_at(block), -half_at(block + 2));
 }
 
-/// Elements of a sign, two bits of exponent and one of mantissa under a power of two (OCP
-/// Microscaling Formats 1.0).
-constexpr std::array<float, 8> kMxfp4Magnitudes = {0, 0.5, 1, 1.5, 2, 3, 4, 6};
-constexpr int kMxfp4Bias = 127;
-/// Under a larger power of two, which files may have, 6 is beyond float32.
-constexpr int kMxfp4LargestExponent = 125;
-constexpr double kMxfp4LargestScale = 0x1p125;
-
-void unpack_mxfp4(const std::uint8_t* block, UnpackedBlock& x) {
-  constexpr int kNan = 255;
+/// Under the largest powers of two, 6 is beyond float32.
+void power_of_two(const std::uint8_t* block, GroupScales& x) {
+  constexpr int kNan = 255, kBias = 127;
   one_scale(x, block[0] == kNan ? std::numeric_limits<float>::quiet_NaN()
-                                : std::ldexp(1.0F, block[0] - kMxfp4Bias));
-  nibbles(block + 1, x.values.data(), [&](int q, std::size_t) {
-    const float magnitude = kMxfp4Magnitudes[static_cast<std::size_t>(q & 7)];
-    return q < 8 ? magnitude : -magnitude;
-  });
+                                : std::ldexp(1.0F, block[0] - kBias));
 }
 
-/// Scale and minimum of a part, 6 bits each, of twelve bytes that hold eight of them.
-struct PartScale {
-  int scale, minimum;
-};
-PartScale part_scale(const std::uint8_t* packed, std::size_t part) {
-  if (part < 4) return {packed[part] & 63, packed[part + 4] & 63};
-  return {(packed[part + 4] & 15) | (packed[part - 4] >> 6) << 4,
-          (packed[part + 4] >> 4) | (packed[part] >> 6) << 4};
-}
-void put_part_scale(std::uint8_t* packed, std::size_t part, PartScale x) {
-  const auto add = [&](std::size_t at, int bits) {
-    packed[at] = static_cast<std::uint8_t>(packed[at] | bits);
-  };
-  if (part < 4) {
-    add(part, x.scale);
-    add(part + 4, x.minimum);
-  } else {
-    add(part + 4, (x.scale & 15) | (x.minimum & 15) << 4);
-    add(part - 4, x.scale >> 4 << 6);
-    add(part, x.minimum >> 4 << 6);
-  }
-}
-
-/// Q4_K, and Q5_K with the fifth bits of the elements at `high`: parts of 32 elements, of which two
-/// share the bytes of their low bits, under scales and minimums that are scaled themselves.
-void unpack_q45_k(const std::uint8_t* block, const std::uint8_t* high, const std::uint8_t* low,
-                  UnpackedBlock& x) {
-  const float scale = half_at(block), minimum = half_at(block + 2);
-  for (std::size_t part = 0; part < kPartsOfBlock; ++part) {
-    const PartScale own = part_scale(block + 4, part);
-    for (std::size_t group = 2 * part; group < 2 * part + 2; ++group) {
-      x.scales[group] = scale * static_cast<float>(own.scale);
-      x.minimums[group] = minimum * static_cast<float>(own.minimum);
-    }
-    for (std::size_t i = 0; i < kPartElements; ++i) {
-      const int both = low[part / 2 * kPartElements + i];
-      int value = part % 2 == 0 ? both & 15 : both >> 4;
-      if (high != nullptr) value |= (high[i] >> part & 1) << 4;
-      x.values[part * kPartElements + i] = static_cast<float>(value);
-    }
-  }
-}
-
-/// 128 bytes with four bits of each element, 64 with two bits, 16 scales, and the scale of those.
-constexpr std::size_t kHigh6 = 128, kScales6 = 192, kScale6 = 208;
-struct Place6 {
-  std::size_t low, high;  ///< Bytes, and
-  int low_shift, high_shift;
-};
-Place6 place_6(std::size_t i) {
-  const std::size_t half = i / 128, quarter = i % 128 / 32, lane = i % 32;
-  return {half * 64 + quarter % 2 * 32 + lane, kHigh6 + half * 32 + lane,
-          static_cast<int>(quarter / 2 * 4), static_cast<int>(2 * quarter)};
-}
-
-void unpack_q6_k(const std::uint8_t* block, UnpackedBlock& x) {
-  const float scale = half_at(block + kScale6);
-  for (std::size_t group = 0; group < kMostGroups; ++group) {
-    x.scales[group] = scale * static_cast<float>(static_cast<std::int8_t>(block[kScales6 + group]));
+void scales_of_nvfp4(const std::uint8_t* block, GroupScales& x) {
+  for (std::size_t group = 0; group < 4; ++group) {
+    x.scales[group] = from_e4m3(block[group]);
     x.minimums[group] = 0;
   }
-  for (std::size_t i = 0; i < kSuper; ++i) {
-    const Place6 at = place_6(i);
-    const int value = (block[at.low] >> at.low_shift & 15) | (block[at.high] >> at.high_shift & 3)
-                                                                 << 4;
-    x.values[i] = static_cast<float>(value - 32);
-  }
 }
 
-float largest_magnitude(const float* values, std::size_t count) {
-  float most = 0;
-  for (std::size_t i = 0; i < count; ++i) most = std::max(most, std::abs(values[i]));
-  return most;
-}
-/// The value of the largest magnitude, with its sign. Clang 19 makes wrong code of a loop that
-/// takes the magnitude of what it has found so far.
-float extreme(const float* values, std::size_t count) {
-  float most = 0, magnitude = 0;
-  for (std::size_t i = 0; i < count; ++i) {
-    if (!(std::abs(values[i]) > magnitude)) continue;
-    most = values[i];
-    magnitude = std::abs(most);
-  }
-  return most;
-}
-
-int nearest_integer(float value, float scale, int low, int high) {
-  if (scale == 0) return std::clamp(0, low, high);
-  return static_cast<int>(
-      std::clamp(std::nearbyint(value / scale), static_cast<float>(low), static_cast<float>(high)));
-}
-/// The scale as a block stores it, rounded away from zero.
-float stored_half(float scale) {
-  scale = std::clamp(scale, -kLargestF16, kLargestF16);  // a quotient may round to more
-  std::uint16_t bits = to_f16(scale);
-  if (std::abs(from_f16(bits)) < std::abs(scale)) ++bits;
-  return from_f16(bits);
-}
-
-/// The integer that quantises a scale, at most `most`: the nearest one, or the next if so many
-/// steps of the nearest ended half a step or more before the range. Both scales are at least 0.
-int scale_multiple(float wanted, float scale, int steps, int most) {
-  const int nearest = nearest_integer(wanted, scale, 0, most);
-  const float step = scale * static_cast<float>(nearest);
-  const bool ends_early = static_cast<float>(steps) * (wanted - step) > step / 2;
-  return std::min(nearest + (ends_early ? 1 : 0), most);
-}
-
-/// Q4_0 and Q5_0: the value of the largest magnitude becomes the lowest integer, -middle.
-void quantize_simple(const float* values, int middle, std::uint8_t* block, std::uint8_t* low,
-                     std::uint8_t* high) {
-  const float scale = stored_half(extreme(values, kSimple) / static_cast<float>(-middle));
-  put_half(block, scale);
-  for (std::size_t i = 0; i < kSimple; ++i) {
-    const int q = nearest_integer(values[i], scale, -middle, middle - 1) + middle;
-    const auto shift = static_cast<int>(i / 16 * 4);
-    low[i % 16] = static_cast<std::uint8_t>(low[i % 16] | (q & 15) << shift);
-    if (high != nullptr) high[i / 8] = static_cast<std::uint8_t>(high[i / 8] | (q >> 4) << (i % 8));
-  }
-}
-
-void quantize_q8_0(const float* values, std::uint8_t* block) {
-  const float scale = stored_half(largest_magnitude(values, kSimple) / 127);
-  put_half(block, scale);
-  for (std::size_t i = 0; i < kSimple; ++i)
-    block[2 + i] = static_cast<std::uint8_t>(nearest_integer(values[i], scale, -127, 127));
-}
-
-/// The power of two under which the largest magnitude is at most 6.
-void quantize_mxfp4(const float* values, std::uint8_t* block) {
-  int exponent = 0;
-  const float fraction =
-      std::frexp(largest_magnitude(values, kSimple), &exponent);  // of 2^exponent
-  exponent = std::clamp(exponent - (fraction > 0.75F ? 2 : 3), -kMxfp4Bias, kMxfp4LargestExponent);
-  block[0] = static_cast<std::uint8_t>(exponent + kMxfp4Bias);
-  const float scale = std::ldexp(1.0F, exponent);
-  for (std::size_t i = 0; i < kSimple; ++i) {
-    const float magnitude = std::abs(values[i]) / scale;
-    const auto best = std::ranges::min_element(
-        kMxfp4Magnitudes, {}, [&](float candidate) { return std::abs(candidate - magnitude); });
-    const int q = static_cast<int>(best - kMxfp4Magnitudes.begin()) + (values[i] < 0 ? 8 : 0);
-    block[1 + i % 16] = static_cast<std::uint8_t>(block[1 + i % 16] | q << (i / 16 * 4));
-  }
-}
-
-/// Each part has integers from 0 on, so that its smallest element (at most 0) is minus its minimum.
-void quantize_q45_k(const float* values, int last, std::uint8_t* block, std::uint8_t* high,
-                    std::uint8_t* low) {
-  std::array<float, kPartsOfBlock> scales, minimums;
-  for (std::size_t part = 0; part < kPartsOfBlock; ++part) {
-    const auto [low_value, high_value] =
-        std::minmax_element(values + part * kPartElements, values + (part + 1) * kPartElements);
-    minimums[part] = std::max(0.0F, -*low_value);
-    scales[part] = (std::max(0.0F, *high_value) + minimums[part]) / static_cast<float>(last);
-  }
-  const float scale = stored_half(*std::ranges::max_element(scales) / kMostPartScale);
-  const float minimum = stored_half(*std::ranges::max_element(minimums) / kMostPartScale);
-  put_half(block, scale);
-  put_half(block + 2, minimum);
-  for (std::size_t part = 0; part < kPartsOfBlock; ++part) {
-    const PartScale own = {scale_multiple(scales[part], scale, last, kMostPartScale),
-                           nearest_integer(minimums[part], minimum, 0, kMostPartScale)};
-    put_part_scale(block + 4, part, own);
-    const float step = scale * static_cast<float>(own.scale);
-    const float offset = minimum * static_cast<float>(own.minimum);
-    for (std::size_t i = 0; i < kPartElements; ++i) {
-      const int q = nearest_integer(values[part * kPartElements + i] + offset, step, 0, last);
-      std::uint8_t& both = low[part / 2 * kPartElements + i];
-      both = static_cast<std::uint8_t>(both | (q & 15) << (part % 2 * 4));
-      if (high != nullptr) high[i] = static_cast<std::uint8_t>(high[i] | (q >> 4) << part);
+/// Of a part of two groups: scale and minimum of 6 bits, of which twelve bytes hold eight. The last
+/// four parts lend their upper two bits to the first four.
+void scales_of_q45_k(const std::uint8_t* block, GroupScales& x) {
+  const float scale = half_at(block), minimum = half_at(block + 2);
+  const std::uint8_t* const packed = block + 4;
+  for (std::size_t part = 0; part < 8; ++part) {
+    const bool first_four = part < 4;
+    const int own_scale =
+        first_four ? packed[part] & 63 : (packed[part + 4] & 15) | (packed[part - 4] >> 6) << 4;
+    const int own_minimum =
+        first_four ? packed[part + 4] & 63 : packed[part + 4] >> 4 | (packed[part] >> 6) << 4;
+    for (std::size_t group = 2 * part; group < 2 * part + 2; ++group) {
+      x.scales[group] = scale * static_cast<float>(own_scale);
+      x.minimums[group] = minimum * static_cast<float>(own_minimum);
     }
   }
 }
 
-void quantize_q6_k(const float* values, std::uint8_t* block) {
-  std::array<float, kMostGroups> scales;
-  for (std::size_t group = 0; group < kMostGroups; ++group)
-    scales[group] = extreme(values + group * kGroup, kGroup) / -32;
-  const float scale = stored_half(largest_magnitude(scales.data(), kMostGroups) / kMostGroupScale);
-  put_half(block + kScale6, scale);
+void scales_of_q6_k(const std::uint8_t* block, GroupScales& x) {
+  const float scale = half_at(block + 208);
   for (std::size_t group = 0; group < kMostGroups; ++group) {
-    const int magnitude = scale_multiple(std::abs(scales[group]), scale, 32, kMostGroupScale);
-    const int own = scales[group] < 0 ? -magnitude : magnitude;
-    block[kScales6 + group] = static_cast<std::uint8_t>(own);
-    const float step = scale * static_cast<float>(own);
-    for (std::size_t i = group * kGroup; i < (group + 1) * kGroup; ++i) {
-      const int q = nearest_integer(values[i], step, -32, 31) + 32;
-      const Place6 at = place_6(i);
-      block[at.low] = static_cast<std::uint8_t>(block[at.low] | (q & 15) << at.low_shift);
-      block[at.high] = static_cast<std::uint8_t>(block[at.high] | (q >> 4) << at.high_shift);
-    }
+    x.scales[group] = scale * static_cast<float>(static_cast<std::int8_t>(block[192 + group]));
+    x.minimums[group] = 0;
   }
 }
 
-/// Upper bound of the values of a block with a minimum.
-template <int last>
-double largest_with_minimum(const std::uint8_t* block) {
-  const double scaled = kMostPartScale * last * magnitude_at(block),
-               minimum = kMostPartScale * magnitude_at(block + 2);
-  // Subtracting the minimum increases the magnitude only if the two signs differ.
-  const bool same_sign = ((block[1] ^ block[3]) & 0x80) == 0;
-  return scaled + minimum - (same_sign ? std::min(scaled, minimum) : 0);
+/// A byte has the scale of a group in its lower half, and its minimum in the upper one.
+void scales_of_q2_k(const std::uint8_t* block, GroupScales& x) {
+  const float scale = half_at(block + 80), minimum = half_at(block + 82);
+  for (std::size_t group = 0; group < kMostGroups; ++group) {
+    x.scales[group] = scale * static_cast<float>(block[group] & 15);
+    x.minimums[group] = minimum * static_cast<float>(block[group] >> 4);
+  }
 }
 
-constexpr BlockReach both_signs(double most) { return {-most, most, 2 * most}; }
-constexpr BlockReach with_minimum(int last) {
-  const double most = kMostPartScale * double{kLargestF16};
-  return {-most, last * most, last * most};
+/// Six bits minus 32: the lower four in eight bytes, the upper two in four more.
+void scales_of_q3_k(const std::uint8_t* block, GroupScales& x) {
+  const float scale = half_at(block + 108);
+  const std::uint8_t* const packed = block + 96;
+  for (std::size_t group = 0; group < kMostGroups; ++group) {
+    const int own = (packed[group % 8] >> group / 8 * 4 & 15) |
+                    (packed[8 + group % 4] >> group / 4 * 2 & 3) << 4;
+    x.scales[group] = scale * static_cast<float>(own - 32);
+    x.minimums[group] = 0;
+  }
 }
 
-struct BlockCode {
-  void (*unpack)(const std::uint8_t* block, UnpackedBlock& unpacked);
-  void (*quantize)(const float* values, std::uint8_t* block);
-  double (*largest_weight)(const std::uint8_t* block);
-  BlockReach reach;
+/// Of a part of two groups, six bits minus 32: the upper two in a word of 16 bits, the lower four
+/// in four bytes behind it.
+void scales_of_iq4_xs(const std::uint8_t* block, GroupScales& x) {
+  const float scale = half_at(block);
+  const int upper = block[2] | block[3] << 8;
+  for (std::size_t group = 0; group < kMostGroups; ++group) {
+    const std::size_t part = group / 2;
+    const int own = (block[4 + part / 2] >> part % 2 * 4 & 15) | (upper >> 2 * part & 3) << 4;
+    x.scales[group] = scale * static_cast<float>(own - 32);
+    x.minimums[group] = 0;
+  }
+}
+
+struct Code {
+  void (*unpack_values)(const std::uint8_t* block, UnpackedBlock& unpacked);
+  void (*unpack_scales)(const std::uint8_t* block, GroupScales& unpacked);
+  int scale, minimum;                    ///< Bytes of the 16-bit scale and minimum, or -1.
+  int scale_multiple, minimum_multiple;  ///< The largest ones, in files.
 };
-using Bytes = const std::uint8_t*;
 
 /// In the order of BlockFormat.
-constexpr BlockCode kCodes[] = {
-    {[](Bytes, UnpackedBlock&) {},
-     [](const float*, std::uint8_t*) {},
-     [](Bytes) { return 0.0; },
-     {}},
-    {unpack_q4_0,
-     [](const float* values, std::uint8_t* block) {
-       quantize_simple(values, 8, block, block + 2, nullptr);
-     },
-     [](Bytes block) { return 8 * magnitude_at(block); }, both_signs(8 * double{kLargestF16})},
-    {unpack_q5_0,
-     [](const float* values, std::uint8_t* block) {
-       quantize_simple(values, 16, block, block + 6, block + 2);
-     },
-     [](Bytes block) { return 16 * magnitude_at(block); }, both_signs(16 * double{kLargestF16})},
-    {unpack_q8_0, quantize_q8_0, [](Bytes block) { return 128 * magnitude_at(block); },
-     both_signs(127 * double{kLargestF16})},
-    {[](Bytes block, UnpackedBlock& x) { unpack_q45_k(block, nullptr, block + 16, x); },
-     [](const float* values, std::uint8_t* block) {
-       quantize_q45_k(values, 15, block, nullptr, block + 16);
-     },
-     largest_with_minimum<15>, with_minimum(15)},
-    {[](Bytes block, UnpackedBlock& x) { unpack_q45_k(block, block + 16, block + 48, x); },
-     [](const float* values, std::uint8_t* block) {
-       quantize_q45_k(values, 31, block, block + 16, block + 48);
-     },
-     largest_with_minimum<31>, with_minimum(31)},
-    {unpack_q6_k, quantize_q6_k,
-     [](Bytes block) { return (kMostGroupScale + 1) * 32 * magnitude_at(block + kScale6); },
-     both_signs(32 * kMostGroupScale * double{kLargestF16})},
-    {unpack_mxfp4, quantize_mxfp4,
-     [](Bytes block) {
-       UnpackedBlock unpacked;
-       unpack_mxfp4(block, unpacked);
-       return 6.0 * static_cast<double>(unpacked.scales[0]);
-     },
-     both_signs(6 * kMxfp4LargestScale)},
+constexpr Code kCodes[] = {
+    {unpack_values<0>, half_scale, 0, -1, 1, 0},              // Q4_0
+    {unpack_values<1>, half_scale, 0, -1, 1, 0},              // Q5_0
+    {unpack_values<2>, half_scale, 0, -1, 1, 0},              // Q8_0
+    {unpack_values<3>, scales_of_q45_k, 0, 2, 63, 63},        // Q4_K
+    {unpack_values<4>, scales_of_q45_k, 0, 2, 63, 63},        // Q5_K
+    {unpack_values<5>, scales_of_q6_k, 208, -1, 128, 0},      // Q6_K
+    {unpack_values<6>, power_of_two, -1, -1, 0, 0},           // MXFP4
+    {unpack_values<7>, half_scale_and_minimum, 0, 2, 1, -1},  // Q4_1
+    {unpack_values<8>, half_scale_and_minimum, 0, 2, 1, -1},  // Q5_1
+    {unpack_values<9>, scales_of_q2_k, 80, 82, 15, 15},       // Q2_K
+    {unpack_values<10>, scales_of_q3_k, 108, -1, 32, 0},      // Q3_K
+    {unpack_values<11>, half_scale, 0, -1, 1, 0},             // IQ4_NL
+    {unpack_values<12>, scales_of_iq4_xs, 0, -1, 32, 0},      // IQ4_XS
+    {unpack_values<13>, scales_of_nvfp4, -1, -1, 0, 0},       // NVFP4
 };
-static_assert(std::size(kCodes) == static_cast<std::size_t>(BlockFormat::kMxfp4) + 1);
+static_assert(std::size(kCodes) == static_cast<std::size_t>(BlockFormat::kNvfp4));
 
-const BlockCode& code_of(BlockFormat format) { return kCodes[static_cast<std::size_t>(format)]; }
+const Code& code_of(BlockFormat format) { return kCodes[static_cast<std::size_t>(format) - 1]; }
 
 }  // namespace
 
+float from_e4m3(std::uint8_t bits) {
+  constexpr int kNan = 0x7f, kBias = 7;
+  if (bits == kNan) return 0;  // as ggml has it
+  const int exponent = bits >> 3 & 15, mantissa = bits & 7;
+  return exponent == 0 ? std::ldexp(static_cast<float>(mantissa), -kBias - 2)
+                       : std::ldexp(static_cast<float>(8 + mantissa), exponent - kBias - 3);
+}
+
+std::span<const float> table_of(BlockCode code) {
+  if (code == BlockCode::kE2m1) return kE2m1Values;
+  if (code == BlockCode::kIq4) return kIq4Values;
+  return {};
+}
+
+CodeRange range_of(const BlockLayout& layout) {
+  switch (layout.code) {
+    case BlockCode::kE2m1:
+      return {-6, 6};
+    case BlockCode::kIq4:
+      return {-127, 113};
+    case BlockCode::kInt8:
+      return {-128, 127};
+    default:
+      return {-layout.zero_point, (1 << layout.bits()) - 1 - layout.zero_point};
+  }
+}
+
+void unpack_scales(BlockFormat format, const std::uint8_t* block, GroupScales& unpacked) {
+  code_of(format).unpack_scales(block, unpacked);
+}
+
 void unpack_block(BlockFormat format, const std::uint8_t* block, UnpackedBlock& unpacked) {
-  code_of(format).unpack(block, unpacked);
+  unpack_scales(format, block, unpacked);
+  code_of(format).unpack_values(block, unpacked);
+}
+
+BlockScales block_scales(BlockFormat format) {
+  const Code& code = code_of(format);
+  const CodeRange range = range_of(layout_of(format));
+  return {code.scale, code.minimum,
+          static_cast<double>(code.scale_multiple) * std::max(-range.lowest, range.highest),
+          static_cast<double>(code.minimum_multiple)};
 }
 
 double largest_weight_of_block(BlockFormat format, const std::uint8_t* block) {
-  return code_of(format).largest_weight(block);
+  const BlockScales at = block_scales(format);
+  if (at.scale < 0) {
+    GroupScales unpacked;
+    unpack_scales(format, block, unpacked);
+    const auto groups = static_cast<std::size_t>(layout_of(format).elements / kGroup);
+    double most = 0;
+    // Not std::max, which would lose a NaN.
+    for (std::size_t group = 0; group < groups; ++group)
+      if (!(static_cast<double>(unpacked.scales[group]) <= most)) most = unpacked.scales[group];
+    return 6 * most;
+  }
+  const double scaled = at.most_of_scale * static_cast<double>(half_at(block + at.scale));
+  if (at.minimum < 0) return std::abs(scaled);
+  const double minimum = at.most_of_minimum * static_cast<double>(half_at(block + at.minimum));
+  // Subtracting the minimum increases the magnitude only if the two signs differ.
+  const bool same_sign = std::signbit(scaled) == std::signbit(minimum);
+  const double both = std::abs(scaled) + std::abs(minimum);
+  return same_sign ? both - std::min(std::abs(scaled), std::abs(minimum)) : both;
 }
 
 void dequantize_blocks(BlockFormat format, const std::uint8_t* blocks, std::int64_t count,
@@ -363,13 +242,6 @@ void dequantize_blocks(BlockFormat format, const std::uint8_t* blocks, std::int6
     unpack_block(format, blocks + block * layout.bytes, unpacked);
     write_elements(unpacked, layout.elements, values + block * layout.elements);
   }
-}
-
-BlockReach reach_of(BlockFormat format) { return code_of(format).reach; }
-
-void quantize_block(BlockFormat format, const float* values, std::uint8_t* block) {
-  std::memset(block, 0, static_cast<std::size_t>(layout_of(format).bytes));
-  code_of(format).quantize(values, block);
 }
 
 }  // namespace rooftile

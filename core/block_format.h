@@ -1,10 +1,11 @@
-// Dequantises and quantises blocks that hold their own scales.
+// Dequantises blocks that hold their own scales (core/block_layout.h).
 #pragma once
 
 #include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 
 #include "core/block_layout.h"
 
@@ -12,20 +13,33 @@ namespace rooftile {
 
 inline constexpr int kMostGroups = 16;  // in a block
 
+/// The scales and the minimums of a block's groups.
+struct GroupScales {
+  std::array<float, kMostGroups> scales, minimums;
+};
+
 /// A block's content: element i stands for values[i] * scales[i / kGroup] - minimums[i / kGroup].
 /// Values are integers, with the zero point subtracted, or half integers. The product, and the
 /// scale and the minimum themselves, are exact in float32.
-struct UnpackedBlock {
+struct UnpackedBlock : GroupScales {
   std::array<float, std::size_t{kGroup} * kMostGroups> values;
-  std::array<float, kMostGroups> scales, minimums;
 };
 
 /// block: layout_of(format).bytes bytes. Every pattern is some block; scales may be infinite or
 /// NaN.
 void unpack_block(BlockFormat format, const std::uint8_t* block, UnpackedBlock& unpacked);
 
-/// Upper bound of the magnitudes of a block's elements. It follows from the block's 16-bit scales
-/// (and their signs) or its power of two alone, and is NaN or infinite where one of them is.
+/// The 16-bit floats of a block, which all its scales and all its minimums are multiples of: where
+/// they lie, and the largest magnitude of an element that stands for one of them. A byte of -1:
+/// there is none.
+struct BlockScales {
+  int scale, minimum;                     ///< Bytes.
+  double most_of_scale, most_of_minimum;  ///< Below 0 for a minimum that is added.
+};
+BlockScales block_scales(BlockFormat format);
+
+/// Upper bound of the magnitudes of a block's elements. It follows from the block's scales (and
+/// their signs) alone, and is NaN or infinite where one of them is.
 double largest_weight_of_block(BlockFormat format, const std::uint8_t* block);
 
 /// Writes the block's first `count` elements.
@@ -45,18 +59,20 @@ void write_elements(const UnpackedBlock& block, std::int64_t count, Real* elemen
 void dequantize_blocks(BlockFormat format, const std::uint8_t* blocks, std::int64_t count,
                        float* values);
 
-/// The weights that a block can hold: from lowest to highest, and at most `widest` apart, with zero
-/// among them.
-struct BlockReach {
-  double lowest, highest, widest;
-};
-BlockReach reach_of(BlockFormat format);
+/// The scales and minimums of a block.
+void unpack_scales(BlockFormat format, const std::uint8_t* block, GroupScales& unpacked);
 
-/// Quantises layout_of(format).elements finite numbers within reach_of(format). Each group gets a
-/// scale for its range, and each value becomes the nearest step of it. 16-bit scales are rounded
-/// away from zero, so that steps reach all values, however small these are; where a group's scale
-/// is a multiple of the block's, and at the side of Q4_0, Q5_0 and Q6_K that has one step less,
-/// they end at most one and a half steps before.
-void quantize_block(BlockFormat format, const float* values, std::uint8_t* block);
+/// What the codes of these elements stand for, by their numbers; empty where they are integers.
+std::span<const float> table_of(BlockCode code);
+
+/// The values that elements stand for under a scale of 1.
+struct CodeRange {
+  int lowest, highest;
+};
+CodeRange range_of(const BlockLayout& layout);
+
+/// An unsigned float of 4 bits of exponent and 3 of mantissa, as NVFP4's scales are: bit 7 is
+/// ignored, and a NaN is 0.
+float from_e4m3(std::uint8_t bits);
 
 }  // namespace rooftile

@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "core/block_format.h"
+#include "core/block_quantize.h"
 #include "core/error.h"
 #include "core/half.h"
 

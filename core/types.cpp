@@ -13,14 +13,16 @@ constexpr EnumWords<DataType::kF64> kTypes = {"f32", "f16", "bf16", "i8", "i32",
 constexpr std::string_view kSum = "sum_f16";
 
 [[noreturn]] void fail_to_parse(std::string_view text) {
+  std::string formats;
+  for (const BlockLayout& layout : block_layouts())
+    formats += fmt::format("{}x{}", formats.empty() ? "" : ", ", layout.name);
   fail(
       ErrorCode::kInvalidArgument,
       "unknown types '{}'; written as f32, f64, f16, bf16, i8 or u8 for A and B, then _f16, _bf16 "
       "or _i32 for a C that is not f32, then _sum_f16 for sums in f16; xq4b32 or xq8b32 behind A's "
       "for a quantised B with blocks of 16 to 256, z or zf for packed or float zero points: "
-      "f16xq4b32z_f16; or xq4_0, xq5_0, xq8_0, xq4_k, xq5_k, xq6_k or xmxfp4 for the blocks of a "
-      "GGUF file",
-      text);
+      "f16xq4b32z_f16; or, for the blocks of a GGUF file, one of {}",
+      text, formats);
 }
 
 /// Takes a prefix off the text, if it is there.
@@ -67,7 +69,7 @@ DataType parse_data_type(std::string_view text) { return kTypes.parse("type", te
 
 Quantization quantization_of(BlockFormat format) {
   const BlockLayout& layout = layout_of(format);
-  return {.bits = layout.bits, .block = layout.elements, .format = format};
+  return {.bits = layout.bits(), .block = layout.elements, .format = format};
 }
 
 Storage storage_of_b(const Types& t) {
@@ -98,7 +100,8 @@ void validate(const Types& t) {
     if (t.b != quantization_of(t.b.format))
       fail(ErrorCode::kInvalidArgument,
            "{} has blocks of {} values of {} bits without separate zero points",
-           layout_of(t.b.format).name, layout_of(t.b.format).elements, layout_of(t.b.format).bits);
+           layout_of(t.b.format).name, layout_of(t.b.format).elements,
+           layout_of(t.b.format).bits());
     return;
   }
   if (t.b.bits != 4 && t.b.bits != 8)

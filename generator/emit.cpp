@@ -158,7 +158,7 @@ Shader emit_pack(const Variant& v, const Signature& s, Operand operand, Dialect 
     .push_constants_bytes = sizeof(PackPushConstants)
   };
   Defines defines = pack_defines(v, s, operand);
-  define_weights(defines, s.types, weights, 1, 0, interface.bindings.size());
+  define_weights(defines, s.types, weights, 1, 0, 0, interface.bindings.size());
   if (weights) append_quantization(interface.bindings, layout.path, s.types);
   set_define(defines, "GROUPED", groups ? 1 : 0);
   if (groups) bind_groups(defines, interface);

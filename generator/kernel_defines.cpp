@@ -130,13 +130,38 @@ void define_result(Defines& defines, DataType c, const Epilogue& e, Dialect dial
   set_flag(defines, "CLAMP", e.clamp);
 }
 
-void define_weights(Defines& defines, const Types& t, bool reads, int width, int b_binding,
-                    std::size_t scale_binding) {
+/// What templates/load/blocks.glsl knows of a format. window: elements of a window, or 0.
+void define_blocks(Defines& defines, const BlockLayout& layout, int window) {
+  constexpr std::string_view kCodes[] = {"INTEGER", "INT8", "E2M1", "IQ4"};
+  constexpr int kZeroOfInt8 = 128, kZeroOfE2m1 = 12, kZeroOfIq4 = 128;
+  set_define(defines, "BLOCK_FORMAT", in_capitals(layout.name));
+  set_define(defines, "BLOCK", layout.elements);
+  set_define(defines, "BLOCK_BYTES", layout.bytes);
+  set_define(defines, "BLOCK_WINDOW", window);
+  set_define(defines, "GROUPS_PER_SCALE", layout.scaled / kGroup);
+  set_flag(defines, "HAS_MINIMUM", layout.minimum);
+  set_define(defines, "BLOCK_CODE", kCodes[static_cast<std::size_t>(layout.code)]);
+  set_define(defines, "ZERO_POINT",
+             layout.code == BlockCode::kInteger ? layout.zero_point
+             : layout.code == BlockCode::kInt8  ? kZeroOfInt8
+             : layout.code == BlockCode::kE2m1  ? kZeroOfE2m1
+                                                : kZeroOfIq4);
+  set_define(defines, "LOW_FIRST", layout.low.first);
+  set_define(defines, "LOW_BITS", layout.low.bits);
+  set_define(defines, "LOW_WIDTH", layout.low.width);
+  set_define(defines, "HIGH_FIRST", layout.high.first);
+  set_define(defines, "HIGH_BITS", layout.high.bits);
+  set_define(defines, "HIGH_WIDTH", layout.high.width);
+}
+
+/// window: of a B in blocks, elements of a window, or 0.
+void define_weights(Defines& defines, const Types& t, bool reads, int width, int window,
+                    int b_binding, std::size_t scale_binding) {
   set_define(defines, "B_FORMAT", !reads ? "PLAIN" : has_block_format(t) ? "BLOCKS" : "QUANTIZED");
   if (!reads) return;
   set_words(defines, "WORD_VECTOR_WIDTH", "WORD_VECTOR", width);
   set_define(defines, "B_BINDING", b_binding);
-  if (has_block_format(t)) return set_define(defines, "BLOCK_FORMAT", static_cast<int>(t.b.format));
+  if (has_block_format(t)) return define_blocks(defines, layout_of(t.b.format), window);
   set_define(defines, "QUANT_BITS", t.b.bits);
   set_define(defines, "QUANT_BLOCK", t.b.block);
   set_define(defines, "ZERO_POINT",
@@ -180,7 +205,8 @@ Defines gemm_defines(const Variant& v, const Signature& s, Dialect dialect) {
   define_operand(defines, v, s, Operand::kB);
   define_vectors_of_c(defines, v, s);
   define_result(defines, s.types.c, s.epilogue, dialect);
-  define_weights(defines, s.types, reads_quantized(v, s), words_width(v, s.types), 1, 3);
+  define_weights(defines, s.types, reads_quantized(v, s), words_width(v, s.types),
+                 reads_windows(v, s.types) ? window_of(v, s.types.b.format) : 0, 1, 3);
   set_flag(defines, "GROUPED", s.grouped);
   set_flag(defines, "ATOMIC_SPLIT_K", v.reduction == Reduction::kAtomic);
   if (raster_group(v) > 0) set_define(defines, "RASTER_GROUP", raster_group(v));

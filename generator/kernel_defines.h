@@ -25,8 +25,8 @@ void define_elements(Defines& defines, DataType sums);
 void define_result(Defines& defines, DataType c, const Epilogue& epilogue, Dialect dialect);
 /// How a quantised B is read: by words of this width, from these bindings. B_FORMAT is PLAIN where
 /// `reads` is false.
-void define_weights(Defines& defines, const Types& t, bool reads, int width, int b_binding,
-                    std::size_t scale_binding);
+void define_weights(Defines& defines, const Types& t, bool reads, int width, int window,
+                    int b_binding, std::size_t scale_binding);
 /// The shape and types of matrix operations (templates/matrix/cooperative_matrix.glsl). Throws
 /// kInternal for a type that no matrix unit supports.
 void define_matrix(Defines& defines, const MatrixShape& shape);

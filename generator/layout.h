@@ -152,20 +152,16 @@ inline Signature gemm_signature(const Variant& v, Signature s) {
 inline bool loops_over_columns(const Variant& v, const Signature& s) {
   return reads_quantized(v, s) && may_loop_over_columns(v);
 }
-/// Elements of the fewest blocks that are whole words, or of half a block of Q6_K. 0 for formats
-/// that are not read by windows (templates/load/block_words.glsl).
+/// Whether a block is so large that windows take half of it.
+constexpr bool has_half_windows(const BlockLayout& layout) { return layout.elements == 256; }
+/// Elements of the fewest blocks that are whole words, or of half a block of 256. 0 where blocks
+/// are whole vectors, and for separate scales: they are not read by windows
+/// (templates/load/block_words.glsl).
 inline int least_window(BlockFormat format) {
-  switch (format) {
-    case BlockFormat::kQ4_0:
-    case BlockFormat::kQ5_0:
-    case BlockFormat::kQ8_0:
-      return 64;
-    case BlockFormat::kMxfp4:
-    case BlockFormat::kQ6_K:
-      return 128;
-    default:
-      return 0;
-  }
+  if (format == BlockFormat::kSeparate || layout_of(format).bytes % 16 == 0) return 0;
+  const BlockLayout& layout = layout_of(format);
+  return has_half_windows(layout) ? layout.elements / 2
+                                  : 4 / std::gcd(4, layout.bytes) * layout.elements;
 }
 /// Elements of the fewest blocks that are whole vectors of four words.
 inline int whole_vectors(BlockFormat format) {
@@ -176,7 +172,9 @@ inline int whole_vectors(BlockFormat format) {
 /// that are not read by windows.
 inline int window_of(const Variant& v, BlockFormat format) {
   const int least = least_window(format);
-  return least > 0 && v.unroll_k % whole_vectors(format) == 0 ? whole_vectors(format) : least;
+  const bool whole =
+      least > 0 && !has_half_windows(layout_of(format)) && v.unroll_k % whole_vectors(format) == 0;
+  return whole ? whole_vectors(format) : least;
 }
 /// Words of a quantised B that one load takes. Blocks that are no whole vectors are read by vectors
 /// where a trip takes whole windows.

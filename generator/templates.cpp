@@ -26,6 +26,7 @@ constexpr std::string_view kWords[] = {
     "MIDDLE",    "PACKED",    "FLOAT",                         // ZERO_POINT
     "SUBGROUPS", "WHOLE",     "NARROWED", "NONE",  "A",  "B",  // LANES, FRAGMENT_STORES, OPERAND
     "COPY",      "SCALE",     "ADD",      "TRIAD",             // STREAM
+    "INTEGER",   "INT8",      "E2M1",     "IQ4",               // BLOCK_CODE
 };
 
 constexpr std::int64_t kFirstWord = 1000;  // above all numbers that conditions compare
@@ -46,6 +47,7 @@ const std::unordered_map<std::string, std::string>& words() {
       }
     }
     for (const std::string_view word : kWords) add(word);
+    for (const BlockLayout& layout : block_layouts()) add(in_capitals(layout.name));
     return result;
   }();
   return numbers;

@@ -29,10 +29,12 @@ constexpr GgmlFormat kFormats[] = {
     {"IQ4_NL_4_4", 0, 0}, {"IQ4_NL_4_8", 0, 0}, {"IQ4_NL_8_8", 0, 0}, {"MXFP4", 32, 17},
     {"NVFP4", 64, 36},    {"Q1_0", 128, 18},    {"Q2_0", 64, 18}};
 
-float float_at(GgufFormat format, const std::uint8_t* bytes) {
+constexpr std::uint32_t kF32 = 0, kF16 = 1, kBf16 = 30;
+
+float float_at(std::uint32_t format, const std::uint8_t* bytes) {
   const auto half = static_cast<std::uint16_t>(bytes[0] | bytes[1] << 8);
-  if (format == GgufFormat::kF16) return from_f16(half);
-  if (format == GgufFormat::kBf16) return from_bf16(half);
+  if (format == kF16) return from_f16(half);
+  if (format == kBf16) return from_bf16(half);
   return std::bit_cast<float>(half | static_cast<std::uint32_t>(bytes[2] | bytes[3] << 8) << 16);
 }
 
@@ -41,44 +43,28 @@ float float_at(GgufFormat format, const std::uint8_t* bytes) {
 std::optional<GgufBlock> ggml_block(std::uint32_t format) {
   if (format >= std::size(kFormats) || kFormats[format].elements == 0) return std::nullopt;
   const GgmlFormat& known = kFormats[format];
-  return GgufBlock{static_cast<GgufFormat>(format), known.name, known.elements, known.bytes};
+  return GgufBlock{known.name, known.elements, known.bytes};
 }
 
 std::optional<GgufBlock> gguf_block(std::uint32_t format) {
-  const auto number = static_cast<GgufFormat>(format);
-  const bool floats =
-      number == GgufFormat::kF32 || number == GgufFormat::kF16 || number == GgufFormat::kBf16;
-  return floats || block_format(number) != BlockFormat::kSeparate ? ggml_block(format)
+  const bool floats = format == kF32 || format == kF16 || format == kBf16;
+  return floats || block_format(format) != BlockFormat::kSeparate ? ggml_block(format)
                                                                   : std::nullopt;
 }
 
-BlockFormat block_format(GgufFormat format) {
-  switch (format) {
-    case GgufFormat::kQ4_0:
-      return BlockFormat::kQ4_0;
-    case GgufFormat::kQ5_0:
-      return BlockFormat::kQ5_0;
-    case GgufFormat::kQ8_0:
-      return BlockFormat::kQ8_0;
-    case GgufFormat::kQ4_K:
-      return BlockFormat::kQ4_K;
-    case GgufFormat::kQ5_K:
-      return BlockFormat::kQ5_K;
-    case GgufFormat::kQ6_K:
-      return BlockFormat::kQ6_K;
-    case GgufFormat::kMxfp4:
-      return BlockFormat::kMxfp4;
-    default:
-      return BlockFormat::kSeparate;
-  }
+BlockFormat block_format(std::uint32_t format) {
+  for (const BlockLayout& layout : block_layouts())
+    if (layout.number == format) return layout.format;
+  return BlockFormat::kSeparate;
 }
 
 std::string_view gguf_format_name(std::uint32_t format) {
   return format < std::size(kFormats) ? kFormats[format].name : std::string_view();
 }
 
-void dequantize(GgufFormat format, std::span<const std::uint8_t> blocks, std::span<float> values) {
-  const GgufBlock block = *gguf_block(static_cast<std::uint32_t>(format));
+void dequantize(std::uint32_t format, std::span<const std::uint8_t> blocks,
+                std::span<float> values) {
+  const GgufBlock block = *gguf_block(format);
   const auto elements = static_cast<std::size_t>(block.elements);
   const auto bytes = static_cast<std::size_t>(block.bytes);
   const std::size_t count = std::min(blocks.size() / bytes, values.size() / elements);

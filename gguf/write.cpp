@@ -32,27 +32,19 @@ class Header {
 
 }  // namespace
 
-std::vector<std::uint8_t> gguf_header(std::string_view tensor, GgufFormat format, std::int64_t n,
+std::vector<std::uint8_t> gguf_header(std::string_view tensor, BlockFormat format, std::int64_t n,
                                       std::int64_t k) {
   Header header;
   header.number(kVersion).number<std::uint64_t>(1).number<std::uint64_t>(1);
   header.text("general.quantization_version").number(kUnsignedInteger).number(kQuantizationVersion);
   header.text(tensor).number<std::uint32_t>(2);
   header.number(static_cast<std::uint64_t>(k)).number(static_cast<std::uint64_t>(n));
-  header.number(static_cast<std::uint32_t>(format)).number<std::uint64_t>(0);
+  header.number(layout_of(format).number).number<std::uint64_t>(0);
   return std::move(header).aligned();
 }
 
 std::vector<std::uint8_t> gguf_padding(std::size_t bytes) {
   return std::vector<std::uint8_t>(round_up(bytes, kAlignment) - bytes);
-}
-
-GgufFormat gguf_format(BlockFormat format) {
-  for (const GgufFormat known :
-       {GgufFormat::kQ4_0, GgufFormat::kQ5_0, GgufFormat::kQ8_0, GgufFormat::kQ4_K,
-        GgufFormat::kQ5_K, GgufFormat::kQ6_K, GgufFormat::kMxfp4})
-    if (block_format(known) == format) return known;
-  return GgufFormat::kF32;
 }
 
 }  // namespace rooftile

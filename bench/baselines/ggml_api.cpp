@@ -13,26 +13,8 @@ int type_of_b(const Types& types) {
   Types plain = types;
   plain.b = {};
   if (types == Types{}) return kF32;
-  if (plain == Types{} && has_block_format(types)) {
-    switch (types.b.format) {
-      case BlockFormat::kQ4_0:
-        return 2;
-      case BlockFormat::kQ5_0:
-        return 6;
-      case BlockFormat::kQ8_0:
-        return 8;
-      case BlockFormat::kQ4_K:
-        return 12;
-      case BlockFormat::kQ5_K:
-        return 13;
-      case BlockFormat::kQ6_K:
-        return 14;
-      case BlockFormat::kMxfp4:
-        return 39;
-      default:
-        break;
-    }
-  }
+  if (plain == Types{} && has_block_format(types))
+    return static_cast<int>(layout_of(types.b.format).number);
   fail(ErrorCode::kUnsupported,
        "ggml is run with f32, or A in f32 and B in a format of GGUF files, "
        "not with {}",

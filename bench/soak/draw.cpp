@@ -25,7 +25,8 @@ const std::vector<std::string>& all_types() {
         "f16_sum_f16 i8_i32 i8 i8_f16 u8_i32 u8 u8_bf16 f32xq4b32 f16xq4b16_f16 "
         "f32xq4b32z f16xq4b64zf_f16 f32xq8b16z f16xq8b128_f16 f32xq8b32zf f16xq4b256z "
         "f32xq4_0 bf16xq5_0_f16 f16xq8_0 f32xq4_k f16xq5_k_f16 f32xq6_k bf16xmxfp4 "
-        "f16xq4_0_f16 f32xmxfp4 f16xq6_k_f16");
+        "f16xq4_0_f16 f32xmxfp4 f16xq6_k_f16 f32xq4_1 bf16xq5_1 f16xq2_k_f16 f32xq3_k "
+        "f16xiq4_nl f32xiq4_xs f32xnvfp4");
     return std::vector<std::string>(std::istream_iterator<std::string>(words), {});
   }();
   return types;

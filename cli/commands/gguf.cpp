@@ -61,7 +61,7 @@ int write_tensor(const GgufFile& file, const GgufArguments& arguments) {
     const std::size_t count = std::min(kPieceBlocks, left.size() / bytes);
     const std::span<float> piece =
         std::span(values).first(count * static_cast<std::size_t>(block.elements));
-    dequantize(block.format, left.first(count * bytes), piece);
+    dequantize(tensor.format, left.first(count * bytes), piece);
     output.write(std::span<const float>(piece));
     left = left.subspan(count * bytes);
   }

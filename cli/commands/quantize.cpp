@@ -80,7 +80,7 @@ std::string output_path(const QuantizeArguments& arguments, const std::string& e
 
 void write_gguf(const std::string& path, const Problem& p, const QuantizedMatrix& matrix) {
   const BlockFormat format = p.types.b.format;
-  const std::vector<std::uint8_t> header = gguf_header(kTensor, gguf_format(format), p.n, p.k),
+  const std::vector<std::uint8_t> header = gguf_header(kTensor, format, p.n, p.k),
                                   padding = gguf_padding(matrix.values.size());
   OutputFile output(path);
   output.write(std::span(header));

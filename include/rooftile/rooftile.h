@@ -275,7 +275,14 @@ typedef enum rooftile_block_format {
   ROOFTILE_BLOCKS_Q4_K = 4,         ///< 256 values in 144 bytes.
   ROOFTILE_BLOCKS_Q5_K = 5,         ///< 256 values in 176 bytes.
   ROOFTILE_BLOCKS_Q6_K = 6,         ///< 256 values in 210 bytes.
-  ROOFTILE_BLOCKS_MXFP4 = 7         ///< 32 values in 17 bytes.
+  ROOFTILE_BLOCKS_MXFP4 = 7,        ///< 32 values in 17 bytes.
+  ROOFTILE_BLOCKS_Q4_1 = 8,         ///< 32 values in 20 bytes.
+  ROOFTILE_BLOCKS_Q5_1 = 9,         ///< 32 values in 24 bytes.
+  ROOFTILE_BLOCKS_Q2_K = 10,        ///< 256 values in 84 bytes.
+  ROOFTILE_BLOCKS_Q3_K = 11,        ///< 256 values in 110 bytes.
+  ROOFTILE_BLOCKS_IQ4_NL = 12,      ///< 32 values in 18 bytes.
+  ROOFTILE_BLOCKS_IQ4_XS = 13,      ///< 256 values in 136 bytes.
+  ROOFTILE_BLOCKS_NVFP4 = 14        ///< 64 values in 36 bytes, without the tensor's own scale.
 } rooftile_block_format;
 
 /// Quantised B, stored as by ONNX Runtime's operator MatMulNBits, or in the blocks of a GGUF file

@@ -10,10 +10,11 @@ PRECISIONS: Dict[str, int] = {"default": 0, "relaxed": 1, "standard": 2, "high":
 REASONS = ("predicted", "forced", "compiling", "failed", "nothing_to_do", "precision", "measured")
 ACTIVATIONS: Dict[str, int] = {"none": 0, "relu": 1, "gelu_erf": 2, "gelu_tanh": 3, "silu": 4}
 ZERO_POINTS: Dict[str, int] = {"none": 0, "packed": 1, "float": 2}
-BLOCK_FORMATS: Dict[str, int] = {"q4_0": 1, "q5_0": 2, "q8_0": 3, "q4_k": 4, "q5_k": 5, "q6_k": 6, "mxfp4": 7}
-# Values of a block, and its bytes.
+# Values of a block of each format, and its bytes, in the order of rooftile_block_format.
 BLOCKS = {"q4_0": (32, 18), "q5_0": (32, 22), "q8_0": (32, 34), "q4_k": (256, 144), "q5_k": (256, 176), "q6_k": (256, 210),
-          "mxfp4": (32, 17)}
+          "mxfp4": (32, 17), "q4_1": (32, 20), "q5_1": (32, 24), "q2_k": (256, 84), "q3_k": (256, 110), "iq4_nl": (32, 18),
+          "iq4_xs": (256, 136), "nvfp4": (64, 36)}
+BLOCK_FORMATS: Dict[str, int] = {name: number for number, name in enumerate(BLOCKS, 1)}
 
 F32, F16, BF16, I8, I32, U8, F64 = range(7)
 TYPE_NAMES = ("float32", "float16", "bfloat16", "int8", "int32", "uint8", "float64")

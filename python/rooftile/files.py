@@ -48,7 +48,7 @@ def quantize(weights: Any, bits: int = 4, block: int = 32, zero_points: str = "n
 
     bits: 4 or 8. block: values along k that share a scale: 16, 32, 64, 128 or 256. zero_points: "none", "packed" or "float".
     dtype: float32 or float16, the type of the scales and of the left-hand operands. format: instead of these, the blocks of a
-    GGUF file: "q4_0", "q5_0", "q8_0", "q4_k", "q5_k", "q6_k" or "mxfp4".
+    GGUF file: "q4_0", "q4_1", "q5_0", "q5_1", "q8_0", "q2_k" to "q6_k", "iq4_nl", "iq4_xs", "mxfp4" or "nvfp4".
 
     The program `rooftile quantize` does it. Errors: TypeError, ValueError (also for weights that are not finite, and for a k
     that is not a multiple of the format's block), Error without NumPy or the program.

@@ -167,8 +167,7 @@ void add_epilogue(GemmCall& call, const rooftile_epilogue* epilogue) {
 }
 
 BlockFormat block_format(std::int64_t given) {
-  constexpr auto kLast = static_cast<std::int64_t>(BlockFormat::kMxfp4);
-  if (given < 0 || given > kLast)
+  if (given < 0 || given > std::ssize(block_layouts()))
     fail(ErrorCode::kInvalidArgument, "quantization->format is {}; see rooftile_block_format",
          given);
   return static_cast<BlockFormat>(given);
@@ -183,7 +182,7 @@ void add_quantization(GemmCall& call, const rooftile_quantization& given) {
                .format = block_format(given.format)};
   if (has_block_format(p.types)) {
     const BlockLayout& layout = layout_of(p.types.b.format);
-    if (given.bits == 0) p.types.b.bits = layout.bits;
+    if (given.bits == 0) p.types.b.bits = layout.bits();
     if (given.block == 0) p.types.b.block = layout.elements;
   }
   if (p.types.b.bits == 0)

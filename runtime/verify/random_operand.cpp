@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstring>
 
+#include "core/block_format.h"
 #include "core/half.h"
 
 namespace rooftile {
@@ -31,32 +32,26 @@ std::vector<char> repeated(std::vector<char> values, std::int64_t bytes) {
   return values;
 }
 
-/// Blocks of all values, under scales with which weights lie within about [-1, 1].
+/// Blocks of all values, under scales with which weights lie within about [-1, 1]. A scale in
+/// sixteen is 0.
 std::vector<char> random_blocks(const BlockLayout& layout, std::int64_t count, Random& random) {
   std::vector<char> blocks = random_bytes(count * layout.bytes, random);
-  const auto put = [&](char* at, double most) {
-    const auto bits = to_f16(static_cast<float>(most) * random.symmetric());
-    std::memcpy(at, &bits, sizeof bits);
+  const BlockScales at = block_scales(layout.format);
+  const auto put = [&](char* half, double most) {
+    const float scale = static_cast<float>(most) * random.symmetric();
+    const auto bits = to_f16(random.below(16) == 0 ? 0 : scale);
+    std::memcpy(half, &bits, sizeof bits);
   };
-  constexpr double kPartScale = 63, kGroupScale = 128;
   for (std::int64_t i = 0; i < count; ++i) {
     char* const block = blocks.data() + i * layout.bytes;
-    const double most = std::ldexp(1.0, 1 - layout.bits);  // over the largest integer
-    switch (layout.format) {
-      case BlockFormat::kQ4_K:
-      case BlockFormat::kQ5_K:
-        put(block, most / kPartScale / 2);
-        put(block + 2, 1 / kPartScale);
-        break;
-      case BlockFormat::kQ6_K:
-        put(block + layout.bytes - 2, most / kGroupScale);
-        break;
-      case BlockFormat::kMxfp4:
-        *block = static_cast<char>(120 + random.below(5));
-        break;
-      default:
-        put(block, most);
-    }
+    if (at.scale >= 0) put(block + at.scale, 1 / at.most_of_scale);
+    if (at.minimum >= 0) put(block + at.minimum, 1 / std::abs(at.most_of_minimum));
+    if (layout.format == BlockFormat::kMxfp4) *block = static_cast<char>(120 + random.below(5));
+    if (layout.format == BlockFormat::kNvfp4)  // up to 0.23, with any bit 7, or NaN
+      std::generate_n(block, 4, [&] {
+        const auto code = random.below(41);
+        return static_cast<char>(code == 40 ? 127 : code | random.below(2) << 7);
+      });
   }
   return blocks;
 }

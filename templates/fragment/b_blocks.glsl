@@ -2,8 +2,7 @@
 //: where they are multiplied, and scales are applied to the sums over the steps that share them
 //: (fragment/multiply.glsl). A minimum is a zero point in units of its scale. VECTOR_C is ELEMENT. Sizes along
 //: k are powers of two, and a split of k begins at a multiple of a trip. Depends on:
-//:   BLOCK_FORMAT       which blocks, and whether they have minimums (HAS_MINIMUM of load/blocks.glsl)
-//:   WORD_VECTOR_WIDTH  whether they are read by windows of vectors (WINDOWS, WHOLE_VECTORS of the same)
+//:   BLOCK_FORMAT       which blocks, and what is defined for load/blocks.glsl
 //:   LOOP_OVER_COLUMNS  whether columns are taken in a loop, one by one
 //:   BLOCKS_AHEAD       whether the words of a trip are loaded a trip ahead (b_blocks_ahead.glsl)
 #define GROUPS_TOGETHER (UNROLL_K / 16)
@@ -27,7 +26,7 @@ uint b_first_step;         // the invocation's first step of k in these rows
 // file, the others from words of the same group.
 #define AS_STORED (WINDOWS && (BLOCK_FORMAT == Q4_0 || BLOCK_FORMAT == Q8_0))
 #if AS_STORED
-uint b_words[UNROLL_K / WINDOW][WINDOW_WORDS];  // of one column
+uint b_words[UNROLL_K / BLOCK_WINDOW][WINDOW_WORDS];  // of one column
 #else
 uvec4 b_values[HELD_COLUMNS][UNROLL_K / 16];
 #endif
@@ -79,7 +78,7 @@ uint first_group(uint step) { return UNROLL_K / 16 < GROUPS ? step % BLOCK / 16 
 // The group of a trip, at most g, whose bytes hold the values of group g; which half of them; and
 // the bits of the other half.
 #if HALF_BYTES
-const uint GROUPS_PER_HALF = BLOCK_FORMAT == Q4_0 ? 1 : 2;
+const uint GROUPS_PER_HALF = LOW_WIDTH / 16;
 uint half_of_group(uint g) { return g / GROUPS_PER_HALF % 2; }
 uint bytes_of_group(uint g) { return g - half_of_group(g) * GROUPS_PER_HALF; }
 uint other_half(uint g) { return half_of_group(g) == 0 ? 0xf0f0f0f0u : 0x0f0f0f0fu; }
@@ -105,7 +104,7 @@ void load_groups(uint j, uint of_trip, uint from, uint groups, uint base, uint f
                                 group_scale(base, g / GROUPS * BLOCK_BYTES, first, g % GROUPS));
 #if HAS_MINIMUM
     [[unroll]] for (uint i = 0; i < STEPS_PER_SCALE / 16; ++i)
-      b_values[j][bytes_of_group(of_trip + g + i)] &= mask | other_half(g);
+      b_values[j][bytes_of_group(of_trip + g + i)] &= mask | other_half(g + i);
 #endif
   }
 }
@@ -123,22 +122,25 @@ void load_part(uint j, uint k0, uint part) {
     if (i * BLOCK_BYTES / 4 + x < WINDOW_WORDS)
       b_words[w][i * BLOCK_BYTES / 4 + x] = window[i * BLOCK_BYTES / 4 + x];
 #endif
-  load_groups(j, w * WINDOW / 16, i * GROUPS, GROUPS, 0, 0);
+  load_groups(j, w * BLOCK_WINDOW / 16, i * GROUPS, GROUPS, 0, 0);
 }
 #elif WINDOWS
-const uint PART = WINDOW;
+const uint PART = BLOCK_WINDOW;
 void load_part(uint j, uint k0, uint part) {
-  load_window(b_row[j], b_first_step + k0 + part * WINDOW);
+  load_window(b_row[j], b_first_step + k0 + part * BLOCK_WINDOW);
 #if AS_STORED
   [[unroll]] for (uint x = 0; x < WINDOW_WORDS; ++x) b_words[part][x] = window[x];
 #endif
-  load_groups(j, part * WINDOW / 16, 0, WINDOW / 16, 0, 0);
+  load_groups(j, part * BLOCK_WINDOW / 16, 0, BLOCK_WINDOW / 16, 0, 0);
 }
 #else
 // The steps whose values lie in the same bytes, of two scales in Q4_K. Four rows of it take a trip
 // as one part: 0.9 of the time on lavapipe.
-const uint PART = BLOCK_FORMAT != Q4_K ? STEPS_PER_SCALE
-                  : REG_M <= 2 && UNROLL_K > 64 ? 64 : UNROLL_K;
+#if BLOCK_FORMAT == Q4_K
+const uint PART = REG_M <= 2 && UNROLL_K > 64 ? 64 : UNROLL_K;
+#else
+const uint PART = STEPS_PER_SCALE;
+#endif
 void load_part(uint j, uint k0, uint part) {
   const uint step = b_first_step + k0;
   load_groups(j, 0, part * PART / 16, PART / 16, b_row[j] + first_block(step),
@@ -168,12 +170,12 @@ void load_column(uint j, uint k0, uint steps) {
 
 #if AS_STORED
 float b_value(uint u, uint j) {
-  const uint bits = BLOCK_FORMAT == Q4_0 ? 4 : 8;
-  const uint byte = u % WINDOW / BLOCK * BLOCK_BYTES + 2 + u % BLOCK % (BLOCK * bits / 8);
-  const uint bit = byte % 4 * 8 + u % BLOCK / (BLOCK * bits / 8) * 4;
+  const uint span = BLOCK * LOW_BITS / 8;  // bytes with all elements of a block
+  const uint byte = u % BLOCK_WINDOW / BLOCK * BLOCK_BYTES + LOW_FIRST + u % BLOCK % span;
+  const uint bit = byte % 4 * 8 + u % BLOCK / span * LOW_BITS;
   // Q8_0 has a sign.
-  return bits_minus_zero_point(b_words[u / WINDOW][byte / 4], bit, bits,
-                               BLOCK_FORMAT == Q8_0 ? ZERO_POINT : 0);
+  return bits_minus_zero_point(b_words[u / BLOCK_WINDOW][byte / 4], bit, LOW_BITS,
+                               LOW_BITS == 8 ? ZERO_POINT : 0);
 }
 #else
 float b_value(uint u, uint j) {

@@ -13,12 +13,10 @@
 // Most loads of a trip of one column.
 #if WINDOWS && WHOLE_VECTORS
 const uint AHEAD_LOADS = UNROLL_K / BLOCK * BLOCK_BYTES / 16;
-#elif BLOCK_FORMAT == Q6_K && WINDOWS
-const uint AHEAD_LOADS = UNROLL_K / WINDOW * 10;
 #elif WINDOWS
-const uint AHEAD_LOADS = UNROLL_K / WINDOW * ((WINDOW_WORDS + 6) / 4);
+const uint AHEAD_LOADS = UNROLL_K / BLOCK_WINDOW * WINDOW_LOADS;
 #else
-const uint AHEAD_LOADS = UNROLL_K / 16 * (BLOCK_FORMAT == Q5_K ? 2 : 1) + UNROLL_K / STEPS_PER_SCALE;
+const uint AHEAD_LOADS = UNROLL_K / 16 * (HIGH_BITS > 0 ? 2 : 1) + UNROLL_K / STEPS_PER_SCALE;
 #endif
 WORD_VECTOR words_of_trip[HELD_COLUMNS * AHEAD_LOADS];
 uint next_load;  // in words_of_trip
@@ -40,7 +38,7 @@ void fetch_part(uint j, uint k0, uint part) {
                  part / WINDOW_BLOCKS * WINDOW_WORDS * 4,
              part % WINDOW_BLOCKS);
 #elif WINDOWS
-  load_window(b_row[j], b_first_step + k0 + part * WINDOW);
+  load_window(b_row[j], b_first_step + k0 + part * BLOCK_WINDOW);
 #else
   const uint step = b_first_step + k0, base = b_row[j] + first_block(step), first = first_group(step);
   [[unroll]] for (uint i = 0; i < PART / 16; ++i) {

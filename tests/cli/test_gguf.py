@@ -9,6 +9,7 @@ import pytest
 
 ROWS, COLUMNS = 3, 512
 MAGNITUDES = np.array([0, 0.5, 1, 1.5, 2, 3, 4, 6], np.float32)
+IQ4 = np.array([-127, -104, -83, -65, -49, -35, -22, -10, 1, 13, 25, 38, 53, 69, 89, 113], np.float32)
 
 
 def halves(raw, at):
@@ -51,9 +52,46 @@ def q6_k(raw):
     return (halves(raw, 208) * scales)[:, :, None] * quants
 
 
+def e2m1(quants):
+    return np.where(quants < 8, 1, -1) * MAGNITUDES[quants & 7]
+
+
 def mxfp4(raw):
-    quants = nibbles(raw[:, 1:])
-    return np.ldexp(np.float32(1), raw[:, :1].astype(np.int32) - 127) * np.where(quants < 8, 1, -1) * MAGNITUDES[quants & 7]
+    return np.ldexp(np.float32(1), raw[:, :1].astype(np.int32) - 127) * e2m1(nibbles(raw[:, 1:]))
+
+
+def nvfp4(raw):
+    """A scale of 4 bits of exponent and 3 of mantissa for each 16 values, which lie in 8 bytes."""
+    codes = raw[:, :4].astype(np.int32)
+    exponent, mantissa = codes >> 3 & 15, codes & 7
+    scales = np.where(exponent == 0, mantissa * 2.0**-9, (1 + mantissa / 8) * 2.0**(exponent - 7))
+    quants = nibbles(raw[:, 4:].reshape(-1, 8)).reshape(-1, 4, 16)
+    return np.where(codes == 127, 0, scales)[:, :, None] * e2m1(quants)
+
+
+def quarters(raw):
+    """Quants of 2 bits: four parts of 32 share 32 bytes."""
+    shifts = np.array([0, 2, 4, 6], np.uint8)[None, None, :, None]
+    return (raw.reshape(-1, 2, 1, 32) >> shifts & 3).reshape(-1, 16, 16).astype(np.int32)
+
+
+def q2_k(raw):
+    scales, minimums = halves(raw, 80) * (raw[:, :16] & 15), halves(raw, 82) * (raw[:, :16] >> 4)
+    return scales[:, :, None] * quarters(raw[:, 16:80]) - minimums[:, :, None]
+
+
+def q3_k(raw):
+    upper = bits(raw[:, :32]).reshape(-1, 32, 8).transpose(0, 2, 1).reshape(-1, 16, 16)
+    low, high = raw[:, 96:104], raw[:, 104:108]
+    scales = np.concatenate([low & 15, low >> 4], axis=1) | np.concatenate([high >> s & 3 for s in (0, 2, 4, 6)], axis=1) << 4
+    return (halves(raw, 108) * (scales.astype(np.int32) - 32))[:, :, None] * (quarters(raw[:, 32:96]) + 4 * upper - 4)
+
+
+def iq4_xs(raw):
+    upper = np.ascontiguousarray(raw[:, 2:4]).view(np.uint16).astype(np.int32)
+    lower = np.stack([raw[:, 4:8] & 15, raw[:, 4:8] >> 4], axis=2).reshape(-1, 8)
+    scales = (lower | (upper >> 2 * np.arange(8) & 3) << 4).astype(np.int32) - 32
+    return (halves(raw, 0) * scales)[:, :, None] * IQ4[nibbles(raw[:, 8:].reshape(-1, 16))].reshape(-1, 8, 32)
 
 
 # Format: its number, elements and bytes of a block, places of half-precision scales, values of blocks.
@@ -69,6 +107,13 @@ FORMATS = {
         raw, paired(raw[:, 48:]) | bits(raw[:, 16:48]).reshape(-1, 32, 8).transpose(0, 2, 1).reshape(-1, 256) << 4)),
     "Q6_K": (14, 256, 210, [208], q6_k),
     "MXFP4": (39, 32, 17, [], mxfp4),
+    "Q4_1": (3, 32, 20, [0, 2], lambda raw: halves(raw, 0) * nibbles(raw[:, 4:]) + halves(raw, 2)),
+    "Q5_1": (7, 32, 24, [0, 2], lambda raw: halves(raw, 0) * (nibbles(raw[:, 8:]) | bits(raw[:, 4:8]) << 4) + halves(raw, 2)),
+    "Q2_K": (10, 256, 84, [80, 82], q2_k),
+    "Q3_K": (11, 256, 110, [108], q3_k),
+    "IQ4_NL": (20, 32, 18, [0], lambda raw: halves(raw, 0) * IQ4[nibbles(raw[:, 2:])]),
+    "IQ4_XS": (23, 256, 136, [0], iq4_xs),
+    "NVFP4": (40, 64, 36, [], nvfp4),
 }
 
 
@@ -108,7 +153,7 @@ def test_values_are_those_of_a_second_implementation(rooftile, model, name):
 
 def test_tensors_are_listed(rooftile, model):
     listed = rooftile.run("gguf", model).stdout
-    assert "w.Q4_K" in listed and "(3, 512)" in listed and "11 tensors\n" in listed
+    assert "w.Q4_K" in listed and "(3, 512)" in listed and f"{len(FORMATS) + 1} tensors\n" in listed
     assert [line for line in listed.splitlines() if "w.other" in line][0].split()[-3:] == ["IQ2_XS", "not", "read"]
     tensors = json.loads(rooftile.run("gguf", model, "--json").stdout)["tensors"]
     content = model.read_bytes()
@@ -145,7 +190,7 @@ def test_a_matrix_is_quantised_to_a_tensor_that_gemm_multiplies(rooftile, name, 
     said = rooftile.run("quantize", "w.npy", "-o", "w", "--format", name.lower()).stdout
     assert f"w.gguf: weight {name.lower()} of 3 x {COLUMNS}" in said
     assert "1 tensor\n" in rooftile.run("gguf", "w.gguf").stdout
-    assert float(re.search("([^ ]*) % of that of the weights", said)[1]) < (2 if name == "Q8_0" else 4 if name == "Q6_K" else 15)
+    assert float(re.search("([^ ]*) % of that of the weights", said)[1]) < {"Q8_0": 2, "Q6_K": 4, "Q3_K": 20, "Q2_K": 40}.get(name, 15)
     rooftile.run("gguf", "w.gguf", "--tensor", "weight", "-o", "back.npy")
     _, elements, size, _, values = FORMATS[name]
     content = (rooftile.folder / "w.gguf").read_bytes()
@@ -165,7 +210,10 @@ def test_a_matrix_is_quantised_to_a_tensor_that_gemm_multiplies(rooftile, name, 
 HALF = 65504.0
 LARGEST = {"Q4_0": (-8 * HALF, 8 * HALF), "Q5_0": (-16 * HALF, 16 * HALF), "Q8_0": (-127 * HALF, 127 * HALF),
            "Q4_K": (-63 * HALF, 15 * 63 * HALF), "Q5_K": (-63 * HALF, 31 * 63 * HALF),
-           "Q6_K": (-127 * 32 * HALF, 127 * 32 * HALF), "MXFP4": (-6 * 2.0**125, 6 * 2.0**125)}
+           "Q6_K": (-127 * 32 * HALF, 127 * 32 * HALF), "MXFP4": (-6 * 2.0**125, 6 * 2.0**125),
+           "Q4_1": (-HALF, 15 * HALF), "Q5_1": (-HALF, 31 * HALF), "Q2_K": (-15 * HALF, 3 * 15 * HALF),
+           "Q3_K": (-31 * 4 * HALF, 31 * 4 * HALF), "IQ4_NL": (-127 * HALF, 127 * HALF), "IQ4_XS": (-31 * 127 * HALF, 31 * 127 * HALF),
+           "NVFP4": (-6 * 448.0, 6 * 448.0)}
 
 
 @pytest.mark.parametrize("name", LARGEST)
@@ -190,8 +238,8 @@ def test_weights_of_every_magnitude_come_back_or_are_refused(rooftile, name):
             rooftile.run("gguf", "w.gguf", "--tensor", "weight", "-o", "back.npy")
             error = np.abs(np.load(rooftile.folder / "back.npy").T.astype(np.float64) - w).max()
             assert error <= float(re.search("error: at most (.*);", said)[1]), said
-            # MXFP4 has nothing between 4 and 6; half-precision scales are multiples of 2^-24.
-            assert error <= max(abs(largest) / 3, 8 * 2.0**-24 if name != "MXFP4" else 2.0**-127)
+            # E2M1 has nothing between 4 and 6. Half-precision scales are multiples of 2^-24, NVFP4's of 2^-9, of which elements are halves.
+            assert error <= max(abs(largest) / 3, {"MXFP4": 2.0**-127, "NVFP4": 2.0**-11}.get(name, 8 * 2.0**-24))
             rooftile.run("gemm", "x.npy", "w.gguf:weight", "-o", "y.npy", "--tier", "host")
             assert np.isfinite(np.load(rooftile.folder / "y.npy")).all()
     assert not (rooftile.folder / "none.gguf").exists()
@@ -224,7 +272,7 @@ def test_what_no_format_holds_is_refused(rooftile):
     rooftile.refuses("quantize", "w.npy", "-o", "w", "--format", "q4_k", says="has 100 rows; q4_k has blocks of 256 values")
     rooftile.refuses("quantize", "w.npy", "-o", "w", "--format", "q4_0", "--trans", says="has 3 columns; q4_0 has blocks of 32 values")
     rooftile.refuses("quantize", "w.npy", "-o", "w", "--format", "q4_0", "--bits", "4", says="--format and --bits cannot be used together", code=2)
-    rooftile.refuses("quantize", "w.npy", "-o", "w", "--format", "q3_k", says="q3_k", code=2)
+    rooftile.refuses("quantize", "w.npy", "-o", "w", "--format", "iq3_s", says="iq3_s", code=2)
     assert not (rooftile.folder / "w.gguf").exists()
 
 
@@ -271,7 +319,7 @@ def test_wrong_files_and_names_are_refused(rooftile, model):
     rooftile.refuses("gguf", model, "--tensor", "", "-o", "w.npy", says="no tensor ''; similar: ", code=2)
     rooftile.refuses("gguf", "missing.gguf", says="cannot open missing.gguf")
     (rooftile.folder / "cut.gguf").write_bytes(model.read_bytes()[:200])
-    rooftile.refuses("gguf", "cut.gguf", says="cut.gguf is damaged: it is cut short: it has no room for its 11 tensors")
+    rooftile.refuses("gguf", "cut.gguf", says="cut.gguf is damaged: it is cut short: it has no room for its 18 tensors")
     assert not (rooftile.folder / "w.npy").exists()
     rooftile.refuses("gguf", model, "--tensor", "w.F32", says="--tensor needs --output", code=2)
     rooftile.refuses("quantize", model, "-o", "w", says="--tensor TENSOR -o W.npy` writes one as .npy")

@@ -9,6 +9,7 @@
 #include <limits>
 #include <vector>
 
+#include "core/block_quantize.h"
 #include "core/error.h"
 #include "core/numbers/random.h"
 #include "core/quantized.h"
@@ -29,8 +30,12 @@ double most_error(BlockFormat format, double low, double high) {
   const auto step = [&](double wanted, int multiples) {
     return wanted + half_above(wanted / multiples);
   };
-  const auto with_minimum = [&](int last) {
-    return step(range / last, 63) / 2 + half_above(-low / 63) / 2;
+  const auto with_minimum = [&](int last, int multiples) {
+    return step(range / last, multiples) / 2 + half_above(-low / multiples) / 2;
+  };
+  // The minimum is stored itself, rounded away from zero.
+  const auto with_own_minimum = [&](int last) {
+    return half_above((half_above(-low) + high) / last) / 2;
   };
   switch (format) {
     case BlockFormat::kQ8_0:
@@ -40,11 +45,25 @@ double most_error(BlockFormat format, double low, double high) {
     case BlockFormat::kQ4_0:
       return half_above(most / 8);
     case BlockFormat::kQ4_K:
-      return with_minimum(15);
+      return with_minimum(15, 63);
     case BlockFormat::kQ5_K:
-      return with_minimum(31);
+      return with_minimum(31, 63);
     case BlockFormat::kQ6_K:
       return 1.5 * step(most / 32, 127);
+    case BlockFormat::kQ4_1:
+      return with_own_minimum(15);
+    case BlockFormat::kQ5_1:
+      return with_own_minimum(31);
+    case BlockFormat::kQ2_K:
+      return with_minimum(3, 15);
+    case BlockFormat::kQ3_K:
+      return 1.5 * step(most / 4, 31);
+    case BlockFormat::kIq4Nl:  // The side that ends at 113 instead of 127.
+      return 14 * half_above(most / 127);
+    case BlockFormat::kIq4Xs:
+      return 14 * step(most / 127, 31) + most / 254;
+    case BlockFormat::kNvfp4:  // Half of what is between 4 and 6, under scales an eighth apart.
+      return std::max(most / 6 * 1.125, 0x1p-9);
     default:  // MXFP4: half of what is between 4 and 6, of which the largest is more than 3.
       return std::max(most / 3, 0x1p-127);
   }
@@ -53,7 +72,8 @@ double most_error(BlockFormat format, double low, double high) {
 /// Values of every magnitude and pattern: what cannot be held is refused, else each comes back
 /// within the error that the format's steps allow, and no block allows more than float32 holds.
 RC_GTEST_PROP(BlockFormat, ValuesOfEveryMagnitudeComeBackWithinTheirSteps, ()) {
-  const BlockLayout& layout = block_layouts()[*rc::gen::inRange<std::size_t>(0, 7)];
+  const BlockLayout& layout =
+      block_layouts()[*rc::gen::inRange<std::size_t>(0, block_layouts().size())];
   const std::int64_t k = layout.elements;
   const Types types = {.b = quantization_of(layout.format)};
   const std::vector<float> values = random_weights(types, 1, k);
@@ -101,7 +121,9 @@ TEST(BlockFormat, NoElementIsLargerThanTheScalesAllow) {
       dequantize_blocks(layout.format, block.data(), 1, values.data());
       const double most = largest_weight_of_block(layout.format, block.data());
       if (!(most <= static_cast<double>(std::numeric_limits<float>::max()))) continue;
-      for (const float x : values) EXPECT_LE(std::abs(static_cast<double>(x)), most) << layout.name;
+      // The difference of value and minimum is rounded to float32.
+      for (const float x : values)
+        EXPECT_LE(std::abs(static_cast<double>(x)), most * (1 + 0x1p-24)) << layout.name;
     }
 }
 

@@ -181,11 +181,20 @@ TEST(Quantized, RefusesWeightsThatNoScaleOfABlockHolds) {
     const char* types;
     float lowest, highest;
   };
-  const Reach all[] = {
-      {"f32xq4_0", -8 * kHalf, 8 * kHalf},        {"f32xq5_0", -16 * kHalf, 16 * kHalf},
-      {"f32xq8_0", -127 * kHalf, 127 * kHalf},    {"f32xq4_k", -63 * kHalf, 15 * 63 * kHalf},
-      {"f32xq5_k", -63 * kHalf, 31 * 63 * kHalf}, {"f32xq6_k", -127 * 32 * kHalf, 127 * 32 * kHalf},
-      {"f32xmxfp4", -0x6p125F, 0x6p125F}};
+  const Reach all[] = {{"f32xq4_0", -8 * kHalf, 8 * kHalf},
+                       {"f32xq5_0", -16 * kHalf, 16 * kHalf},
+                       {"f32xq8_0", -127 * kHalf, 127 * kHalf},
+                       {"f32xq4_k", -63 * kHalf, 15 * 63 * kHalf},
+                       {"f32xq5_k", -63 * kHalf, 31 * 63 * kHalf},
+                       {"f32xq6_k", -127 * 32 * kHalf, 127 * 32 * kHalf},
+                       {"f32xmxfp4", -0x6p125F, 0x6p125F},
+                       {"f32xq4_1", -kHalf, 15 * kHalf},
+                       {"f32xq5_1", -kHalf, 31 * kHalf},
+                       {"f32xq2_k", -15 * kHalf, 3 * 15 * kHalf},
+                       {"f32xq3_k", -31 * 4 * kHalf, 31 * 4 * kHalf},
+                       {"f32xiq4_nl", -127 * kHalf, 127 * kHalf},
+                       {"f32xiq4_xs", -31 * 127 * kHalf, 31 * 127 * kHalf},
+                       {"f32xnvfp4", -6 * 448, 6 * 448}};
   for (const auto& [text, lowest, highest] : all)
     for (const float most : {lowest, highest}) {
       SCOPED_TRACE(text);

@@ -21,7 +21,7 @@ int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t count) {
                                 static_cast<std::uint64_t>(block->elements));
       require(static_cast<std::int64_t>(values.size()) == tensor.rows() * tensor.row(),
               "the bytes are those of the shape");
-      dequantize(block->format, file.subspan(tensor.offset_bytes, tensor.bytes), values);
+      dequantize(tensor.format, file.subspan(tensor.offset_bytes, tensor.bytes), values);
     }
   });
   return 0;

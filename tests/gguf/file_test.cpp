@@ -253,7 +253,7 @@ TEST(ParseGguf, TenThousandMutatedFilesAreReadWithinTheirBoundsOrRefused) {
         if (!block) continue;
         std::vector<float> values(tensor.bytes / static_cast<std::uint64_t>(block->bytes) *
                                   static_cast<std::uint64_t>(block->elements));
-        dequantize(block->format, std::span(bytes).subspan(tensor.offset_bytes, tensor.bytes),
+        dequantize(tensor.format, std::span(bytes).subspan(tensor.offset_bytes, tensor.bytes),
                    values);
       }
       ++accepted;

@@ -14,8 +14,7 @@ using ::testing::SizeIs;
 
 TEST(WriteGguf, ReaderFindsTheTensor) {
   for (const BlockLayout& layout : block_layouts()) {
-    std::vector<std::uint8_t> file =
-        gguf_header("w", gguf_format(layout.format), 3, 2 * layout.elements);
+    std::vector<std::uint8_t> file = gguf_header("w", layout.format, 3, 2 * layout.elements);
     const std::size_t header = file.size();
     const std::size_t blocks = std::size_t{6} * static_cast<std::size_t>(layout.bytes),
                       padding = gguf_padding(blocks).size();
@@ -27,7 +26,7 @@ TEST(WriteGguf, ReaderFindsTheTensor) {
     EXPECT_THAT(tensors[0].sizes, ElementsAre(3, 2 * layout.elements));
     EXPECT_EQ(tensors[0].offset_bytes, header);
     EXPECT_EQ(tensors[0].offset_bytes + tensors[0].bytes + padding, file.size());
-    EXPECT_EQ(block_format(static_cast<GgufFormat>(tensors[0].format)), layout.format);
+    EXPECT_EQ(block_format(tensors[0].format), layout.format);
   }
 }
 

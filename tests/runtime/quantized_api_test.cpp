@@ -194,8 +194,8 @@ TEST_F(BlocksApi, WrongBlocksAreRefused) {
   expect_refused_blocks("f16xq8_0", "up to 65504: use A in f32 or bf16", set_byte(1, 0x78));
   expect_refused_blocks("f32xq6_k", "quantization->values_bytes is 1259, but n and k need 1260",
                         [](Product&, rooftile_quantization& q) { --q.values_bytes; });
-  expect_refused_blocks("f32xq6_k", "quantization->format is 8",
-                        [](Product&, rooftile_quantization& q) { q.format = 8; });
+  expect_refused_blocks("f32xq6_k", "quantization->format is 15",
+                        [](Product&, rooftile_quantization& q) { q.format = 15; });
   expect_refused_blocks("f32xq4_0", "q4_0 has blocks of 32 values of 4 bits",
                         [](Product&, rooftile_quantization& q) { q.block = 64; });
   expect_refused_blocks("f32xq4_0", "quantization->scales_bytes is 4, but n and k need 0",

@@ -18,9 +18,10 @@ using ::testing::AnyOf;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-constexpr const char* kTypes[] = {"f32",           "f16",      "bf16",      "i8_i32",   "u8_i32",
-                                  "f16xq4b32_f16", "f16xq4_0", "f16xq5_0",  "f16xq8_0", "f16xq4_k",
-                                  "f16xq5_k",      "f16xq6_k", "f16xmxfp4", "f64"};
+constexpr const char* kTypes[] = {
+    "f32",      "f16",      "bf16",     "i8_i32",     "u8_i32",     "f16xq4b32_f16", "f16xq4_0",
+    "f16xq5_0", "f16xq8_0", "f16xq4_k", "f16xq5_k",   "f16xq6_k",   "f16xmxfp4",     "f16xq4_1",
+    "f16xq5_1", "f16xq2_k", "f16xq3_k", "f16xiq4_nl", "f16xiq4_xs", "f16xnvfp4",     "f64"};
 
 struct Sizes {
   std::int64_t m, n, k, batch = 1;
