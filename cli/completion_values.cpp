@@ -18,7 +18,7 @@ std::vector<std::string> type_texts() {
   std::vector<std::string> weights = {"q4b32", "q4b128", "q8b32", "q8b128"};
   for (const BlockLayout& layout : block_layouts()) weights.emplace_back(layout.name);
   for (const std::string& format : weights)
-    for (const char* types : {"f32x{}", "f16x{}", "f16x{}_f16"})
+    for (const char* types : {"f32x{}", "f16x{}", "f16x{}_f16", "bf16x{}"})
       texts.push_back(fmt::format(fmt::runtime(types), format));
   return texts;
 }

@@ -139,7 +139,7 @@ void scales_of_iq4_xs(const std::uint8_t* block, GroupScales& x) {
   }
 }
 
-struct Code {
+struct Reader {
   void (*unpack_values)(const std::uint8_t* block, UnpackedBlock& unpacked);
   void (*unpack_scales)(const std::uint8_t* block, GroupScales& unpacked);
   int scale, minimum;                    ///< Bytes of the 16-bit scale and minimum, or -1.
@@ -147,7 +147,7 @@ struct Code {
 };
 
 /// In the order of BlockFormat.
-constexpr Code kCodes[] = {
+constexpr Reader kReaders[] = {
     {unpack_values<0>, half_scale, 0, -1, 1, 0},              // Q4_0
     {unpack_values<1>, half_scale, 0, -1, 1, 0},              // Q5_0
     {unpack_values<2>, half_scale, 0, -1, 1, 0},              // Q8_0
@@ -163,9 +163,11 @@ constexpr Code kCodes[] = {
     {unpack_values<12>, scales_of_iq4_xs, 0, -1, 32, 0},      // IQ4_XS
     {unpack_values<13>, scales_of_nvfp4, -1, -1, 0, 0},       // NVFP4
 };
-static_assert(std::size(kCodes) == static_cast<std::size_t>(BlockFormat::kNvfp4));
+static_assert(std::size(kReaders) == std::size(kBlockLayouts));
 
-const Code& code_of(BlockFormat format) { return kCodes[static_cast<std::size_t>(format) - 1]; }
+const Reader& reader_of(BlockFormat format) {
+  return kReaders[static_cast<std::size_t>(format) - 1];
+}
 
 }  // namespace
 
@@ -197,20 +199,20 @@ CodeRange range_of(const BlockLayout& layout) {
 }
 
 void unpack_scales(BlockFormat format, const std::uint8_t* block, GroupScales& unpacked) {
-  code_of(format).unpack_scales(block, unpacked);
+  reader_of(format).unpack_scales(block, unpacked);
 }
 
 void unpack_block(BlockFormat format, const std::uint8_t* block, UnpackedBlock& unpacked) {
   unpack_scales(format, block, unpacked);
-  code_of(format).unpack_values(block, unpacked);
+  reader_of(format).unpack_values(block, unpacked);
 }
 
 BlockScales block_scales(BlockFormat format) {
-  const Code& code = code_of(format);
+  const Reader& reader = reader_of(format);
   const CodeRange range = range_of(layout_of(format));
-  return {code.scale, code.minimum,
-          static_cast<double>(code.scale_multiple) * std::max(-range.lowest, range.highest),
-          static_cast<double>(code.minimum_multiple)};
+  return {reader.scale, reader.minimum,
+          static_cast<double>(reader.scale_multiple) * std::max(-range.lowest, range.highest),
+          static_cast<double>(reader.minimum_multiple)};
 }
 
 double largest_weight_of_block(BlockFormat format, const std::uint8_t* block) {
@@ -219,11 +221,9 @@ double largest_weight_of_block(BlockFormat format, const std::uint8_t* block) {
     GroupScales unpacked;
     unpack_scales(format, block, unpacked);
     const auto groups = static_cast<std::size_t>(layout_of(format).elements / kGroup);
-    double most = 0;
-    // Not std::max, which would lose a NaN.
-    for (std::size_t group = 0; group < groups; ++group)
-      if (!(static_cast<double>(unpacked.scales[group]) <= most)) most = unpacked.scales[group];
-    return 6 * most;
+    const auto scales = std::span(unpacked.scales).first(groups);
+    const float largest = std::isnan(scales[0]) ? scales[0] : std::ranges::max(scales);
+    return range_of(layout_of(format)).highest * static_cast<double>(largest);
   }
   const double scaled = at.most_of_scale * static_cast<double>(half_at(block + at.scale));
   if (at.minimum < 0) return std::abs(scaled);

@@ -29,12 +29,12 @@ struct UnpackedBlock : GroupScales {
 /// NaN.
 void unpack_block(BlockFormat format, const std::uint8_t* block, UnpackedBlock& unpacked);
 
-/// The 16-bit floats of a block, which all its scales and all its minimums are multiples of: where
-/// they lie, and the largest magnitude of an element that stands for one of them. A byte of -1:
-/// there is none.
+/// The 16-bit floats of a block, of which all its scales and all its minimums are multiples: the
+/// bytes at which they lie, or -1; and how many times each of them an element can be. A minimum
+/// that is added counts below 0.
 struct BlockScales {
-  int scale, minimum;                     ///< Bytes.
-  double most_of_scale, most_of_minimum;  ///< Below 0 for a minimum that is added.
+  int scale, minimum;
+  double most_of_scale, most_of_minimum;
 };
 BlockScales block_scales(BlockFormat format);
 

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <span>
 #include <string_view>
 
@@ -31,7 +32,8 @@ enum class BlockFormat : std::uint8_t {
 
 /// Where a block holds bits of its elements: those of element i lie in byte
 /// first + i / span * width + i % width, from bit i % span / width * bits on, where span is
-/// 8 / bits * width, the elements that fill width bytes.
+/// 8 / bits * width, the elements that fill width bytes. With {16, 4, 32} the first 32 elements lie
+/// in the lower halves of bytes 16 to 47, the next 32 in the upper ones, and so on from byte 48.
 struct BlockBits {
   int first, bits, width;  ///< bits 0: there are none.
 
@@ -48,15 +50,16 @@ struct BlockLayout {
   std::uint32_t number;   ///< In GGUF files.
   int elements, bytes;    ///< Of a block.
   int scaled;             ///< Elements that share a scale: kGroup or twice as many.
-  bool minimum;           ///< Whether they share a minimum, too, which is subtracted.
+  bool minimum;           ///< Whether they share a minimum, too. One that ggml adds is negated.
   BlockCode code;
-  int zero_point;       ///< Of kInteger.
+  int zero_point;       ///< Of kInteger; 0 for others.
   BlockBits low, high;  ///< The lower bits of all elements, and the upper ones.
 
   constexpr int bits() const { return low.bits + high.bits; }
 };
 
-/// All formats but kSeparate, in the order of the enumeration.
+/// All formats but kSeparate, in the order of the enumeration. What their scales are, and where
+/// they lie, is code: core/block_format.cpp, and group_scale() of templates/load/blocks.glsl.
 inline constexpr BlockLayout kBlockLayouts[] = {
     // clang-format off
     {BlockFormat::kQ4_0, "q4_0",    2,  32,  18, 32, false, BlockCode::kInteger, 8, {2, 4, 16},  {0, 0, 0}},
@@ -75,6 +78,13 @@ inline constexpr BlockLayout kBlockLayouts[] = {
     {BlockFormat::kNvfp4, "nvfp4",  40,  64,  36, 16, false, BlockCode::kE2m1, 0, {4, 4, 8},   {0, 0, 0}},
     // clang-format on
 };
+
+constexpr bool are_in_order() {
+  for (std::size_t i = 0; i < std::size(kBlockLayouts); ++i)
+    if (static_cast<std::size_t>(kBlockLayouts[i].format) != i + 1) return false;
+  return true;
+}
+static_assert(are_in_order());
 
 inline std::span<const BlockLayout> block_layouts() { return kBlockLayouts; }
 /// format: not kSeparate.

@@ -69,26 +69,33 @@ std::size_t parts_of(const BlockLayout& layout) {
   return static_cast<std::size_t>(layout.elements / layout.scaled);
 }
 
+/// Whether a scale of 0 is nearer to all values than this one, under which no code of IQ4 is 0.
+bool zeros_are_nearer(const BlockLayout& layout, float scale, Values values) {
+  return layout.code == BlockCode::kIq4 && largest_magnitude(values) < std::abs(scale) / 2;
+}
+
 /// The value of the largest magnitude becomes the lowest one.
 void put_scale(const BlockLayout& layout, Values values, std::uint8_t* block) {
-  put_half(block, extreme(values) / static_cast<float>(range_of(layout).lowest));
+  const float scale =
+      put_half(block, extreme(values) / static_cast<float>(range_of(layout).lowest));
+  if (zeros_are_nearer(layout, scale, values)) put_half(block, 0);
 }
 void put_symmetric_scale(const BlockLayout&, Values values, std::uint8_t* block) {
   put_half(block, largest_magnitude(values) / 127);
 }
 
 /// How far values reach below zero and above it.
-struct Reach {
+struct Sides {
   float below, above;
 };
-Reach reach(Values values) {
+Sides sides_of(Values values) {
   const auto [lowest, highest] = std::ranges::minmax(values);
   return {std::max(0.0F, -lowest), std::max(0.0F, highest)};
 }
 
 /// The smallest element (at most 0) is the minimum, which is added.
 void put_scale_and_minimum(const BlockLayout& layout, Values values, std::uint8_t* block) {
-  const auto [below, above] = reach(values);
+  const auto [below, above] = sides_of(values);
   const float minimum = -put_half(block + 2, -below);
   put_half(block, (above + minimum) / static_cast<float>(range_of(layout).highest));
 }
@@ -111,43 +118,41 @@ void put_scales_of_nvfp4(const BlockLayout& layout, Values values, std::uint8_t*
   }
 }
 
-/// The scales of parts as multiples of one 16-bit scale, from -most to most.
-struct SignedScales {
-  std::array<int, kMostGroups> multiples;
-};
-SignedScales put_signed_scales(const BlockLayout& layout, Values values, int most,
-                               std::uint8_t* at) {
+/// Writes a 16-bit scale, and returns those of parts as multiples of it, from -most to most.
+std::array<int, kMostGroups> put_signed_scales(const BlockLayout& layout, Values values, int most,
+                                               std::uint8_t* at) {
   const int lowest = range_of(layout).lowest;
   std::array<float, kMostGroups> scales = {};
   for (std::size_t i = 0; i < parts_of(layout); ++i)
     scales[i] = extreme(part(layout, values, i)) / static_cast<float>(lowest);
   const float scale = put_half(at, largest_magnitude(scales) / static_cast<float>(most));
-  SignedScales result = {};
+  std::array<int, kMostGroups> result = {};
   for (std::size_t i = 0; i < parts_of(layout); ++i) {
     const int magnitude = scale_multiple(std::abs(scales[i]), scale, -lowest, most);
-    result.multiples[i] = scales[i] < 0 ? -magnitude : magnitude;
+    const float step = scale * static_cast<float>(magnitude);
+    if (zeros_are_nearer(layout, step, part(layout, values, i))) continue;
+    result[i] = scales[i] < 0 ? -magnitude : magnitude;
   }
   return result;
 }
 
 void put_scales_of_q6_k(const BlockLayout& layout, Values values, std::uint8_t* block) {
-  const SignedScales own = put_signed_scales(layout, values, 127, block + 208);
-  for (std::size_t i = 0; i < kMostGroups; ++i)
-    block[192 + i] = static_cast<std::uint8_t>(own.multiples[i]);
+  const auto own = put_signed_scales(layout, values, 127, block + 208);
+  for (std::size_t i = 0; i < kMostGroups; ++i) block[192 + i] = static_cast<std::uint8_t>(own[i]);
 }
 void put_scales_of_q3_k(const BlockLayout& layout, Values values, std::uint8_t* block) {
-  const SignedScales own = put_signed_scales(layout, values, 31, block + 108);
+  const auto own = put_signed_scales(layout, values, 31, block + 108);
   std::uint8_t* const packed = block + 96;
   for (std::size_t i = 0; i < kMostGroups; ++i) {
-    const int x = own.multiples[i] + 32;
+    const int x = own[i] + 32;
     put(packed[i % 8], (x & 15) << i / 8 * 4);
     put(packed[8 + i % 4], x >> 4 << i / 4 * 2);
   }
 }
 void put_scales_of_iq4_xs(const BlockLayout& layout, Values values, std::uint8_t* block) {
-  const SignedScales own = put_signed_scales(layout, values, 31, block);
+  const auto own = put_signed_scales(layout, values, 31, block);
   for (std::size_t i = 0; i < parts_of(layout); ++i) {
-    const int x = own.multiples[i] + 32;
+    const int x = own[i] + 32;
     put(block[4 + i / 2], (x & 15) << i % 2 * 4);
     put(block[2 + i / 4], x >> 4 << i % 4 * 2);
   }
@@ -163,7 +168,7 @@ PartScales put_part_scales(const BlockLayout& layout, Values values, int most, s
   const int last = range_of(layout).highest;
   std::array<float, kMostGroups> scales = {}, minimums = {};
   for (std::size_t i = 0; i < parts_of(layout); ++i) {
-    const auto [below, above] = reach(part(layout, values, i));
+    const auto [below, above] = sides_of(part(layout, values, i));
     minimums[i] = below;
     scales[i] = (above + below) / static_cast<float>(last);
   }
@@ -218,7 +223,7 @@ constexpr Quantizer kQuantizers[] = {
     {put_scales_of_iq4_xs, 31 * kHalf},  // IQ4_XS
     {put_scales_of_nvfp4, 448},          // NVFP4
 };
-static_assert(std::size(kQuantizers) == static_cast<std::size_t>(BlockFormat::kNvfp4));
+static_assert(std::size(kQuantizers) == std::size(kBlockLayouts));
 
 const Quantizer& quantizer_of(BlockFormat format) {
   return kQuantizers[static_cast<std::size_t>(format) - 1];
@@ -235,8 +240,7 @@ int nearest_code(const BlockLayout& layout, float value, float scale) {
   const std::span<const float> table = table_of(layout.code);
   if (table.empty()) {
     const auto [lowest, highest] = written_range(layout);
-    const int zero = layout.code == BlockCode::kInt8 ? 0 : layout.zero_point;
-    return nearest_integer(value, scale, lowest, highest) + zero;
+    return nearest_integer(value, scale, lowest, highest) + layout.zero_point;
   }
   const float wanted = scale == 0 ? 0 : value / scale;
   const auto best = std::ranges::min_element(

@@ -132,20 +132,20 @@ void define_result(Defines& defines, DataType c, const Epilogue& e, Dialect dial
 
 /// What templates/load/blocks.glsl knows of a format. window: elements of a window, or 0.
 void define_blocks(Defines& defines, const BlockLayout& layout, int window) {
-  constexpr std::string_view kCodes[] = {"INTEGER", "INT8", "E2M1", "IQ4"};
-  constexpr int kZeroOfInt8 = 128, kZeroOfE2m1 = 12, kZeroOfIq4 = 128;
+  struct Code {
+    std::string_view word;
+    int zero;  // the byte that stands for 0
+  };
+  const Code codes[] = {{"INTEGER", layout.zero_point}, {"INT8", 128}, {"E2M1", 12}, {"IQ4", 128}};
+  const auto [word, zero] = codes[static_cast<std::size_t>(layout.code)];
   set_define(defines, "BLOCK_FORMAT", in_capitals(layout.name));
   set_define(defines, "BLOCK", layout.elements);
   set_define(defines, "BLOCK_BYTES", layout.bytes);
   set_define(defines, "BLOCK_WINDOW", window);
   set_define(defines, "GROUPS_PER_SCALE", layout.scaled / kGroup);
   set_flag(defines, "HAS_MINIMUM", layout.minimum);
-  set_define(defines, "BLOCK_CODE", kCodes[static_cast<std::size_t>(layout.code)]);
-  set_define(defines, "ZERO_POINT",
-             layout.code == BlockCode::kInteger ? layout.zero_point
-             : layout.code == BlockCode::kInt8  ? kZeroOfInt8
-             : layout.code == BlockCode::kE2m1  ? kZeroOfE2m1
-                                                : kZeroOfIq4);
+  set_define(defines, "BLOCK_CODE", word);
+  set_define(defines, "ZERO_POINT", zero);
   set_define(defines, "LOW_FIRST", layout.low.first);
   set_define(defines, "LOW_BITS", layout.low.bits);
   set_define(defines, "LOW_WIDTH", layout.low.width);

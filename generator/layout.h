@@ -152,14 +152,18 @@ inline Signature gemm_signature(const Variant& v, Signature s) {
 inline bool loops_over_columns(const Variant& v, const Signature& s) {
   return reads_quantized(v, s) && may_loop_over_columns(v);
 }
-/// Whether a block is so large that windows take half of it.
-constexpr bool has_half_windows(const BlockLayout& layout) { return layout.elements == 256; }
+/// Whether blocks are read by windows of half a block, because a block is large and not whole
+/// vectors.
+constexpr bool has_half_windows(const BlockLayout& layout) {
+  return layout.elements == 256 && layout.bytes % 16 != 0;
+}
 /// Elements of the fewest blocks that are whole words, or of half a block of 256. 0 where blocks
 /// are whole vectors, and for separate scales: they are not read by windows
 /// (templates/load/block_words.glsl).
 inline int least_window(BlockFormat format) {
-  if (format == BlockFormat::kSeparate || layout_of(format).bytes % 16 == 0) return 0;
+  if (format == BlockFormat::kSeparate) return 0;
   const BlockLayout& layout = layout_of(format);
+  if (layout.bytes % 16 == 0) return 0;
   return has_half_windows(layout) ? layout.elements / 2
                                   : 4 / std::gcd(4, layout.bytes) * layout.elements;
 }

@@ -153,9 +153,9 @@ constexpr Table kTables[] = {
     {kVector, "few rows, a quantised B, lanes along k", 32, 256,
      "tile_m=1,4 tile_n=2,4,8,16 tile_k=256,512,1024 reg_m=1,4 reg_n=1,2 unroll_k=16,32 "
      "vector_width_b=1,4 load_path_a=buffer load_path_b=buffer,texel stage=shared"},
-    // Windows of a GGUF file's blocks (generator/layout.h) take 64 steps, of MXFP4 and Q6_K 128. On
-    // lavapipe more than 16 rows of B at once displace each other in its caches, hence few lanes
-    // along n and two along k.
+    // Windows of a GGUF file's blocks (generator/layout.h) take 32 to 128 steps. On lavapipe more
+    // than 16 rows of B at once displace each other in its caches, hence few lanes along n and two
+    // along k.
     {kVector, "few rows, B in blocks in texel buffers", 8, 64,
      "tile_m=1,2,4 tile_n=16,32 tile_k=64,128 reg_m=1,2 reg_n=2,4 unroll_k=64 "
      "stage=none,shared"},

@@ -7,6 +7,7 @@
 #include <optional>
 #include <unordered_map>
 
+#include "core/block_layout.h"
 #include "core/error.h"
 #include "core/variant.h"
 #include "generator/conditions.h"

@@ -2,6 +2,9 @@
 // its row of op(A) and its column of op(B) from memory.
 //: Depends on TILE_M, TILE_N and on how the operands are stored: ALONG_K_A, ALONG_K_B and B_FORMAT.
 #include "common/elements.glsl"
+#if B_FORMAT == BLOCKS
+#extension GL_EXT_control_flow_attributes : enable
+#endif
 
 layout(local_size_x = TILE_M * TILE_N) in;
 

@@ -79,12 +79,13 @@ void check_blocks(const Problem& p, const QuantizedOperand& b) {
     const double largest = largest_weight_of_block(layout.format, blocks + i * layout.bytes);
     if (largest <= most) continue;
     if (!std::isfinite(largest))
-      fail(ErrorCode::kInvalidArgument, "the scale of b is not finite at block {} of row {}",
-           i % in_row, i / in_row);
+      fail(ErrorCode::kInvalidArgument, "the scale {}of b is not finite at block {} of row {}",
+           layout.minimum ? "or minimum " : "", i % in_row, i / in_row);
     fail(ErrorCode::kInvalidArgument,
          "the scale of b allows weights of {} at block {} of row {}; beside A in {} they are up to "
-         "{}: use A in f32 or bf16",
-         largest, i % in_row, i / in_row, name(p.types.a), most);
+         "{}{}",
+         largest, i % in_row, i / in_row, name(p.types.a), most,
+         p.types.a == DataType::kF16 ? ": use A in f32 or bf16" : "");
   }
 }
 

@@ -47,11 +47,13 @@ std::vector<char> random_blocks(const BlockLayout& layout, std::int64_t count, R
     if (at.scale >= 0) put(block + at.scale, 1 / at.most_of_scale);
     if (at.minimum >= 0) put(block + at.minimum, 1 / std::abs(at.most_of_minimum));
     if (layout.format == BlockFormat::kMxfp4) *block = static_cast<char>(120 + random.below(5));
-    if (layout.format == BlockFormat::kNvfp4)  // up to 0.23, with any bit 7, or NaN
-      std::generate_n(block, 4, [&] {
-        const auto code = random.below(41);
-        return static_cast<char>(code == 40 ? 127 : code | random.below(2) << 7);
-      });
+    if (layout.format != BlockFormat::kNvfp4) continue;
+    // Scales are mostly up to 0.23, but any code occurs: 127 is NaN, 255 is not.
+    std::generate_n(block, 4, [&] {
+      const auto kind = random.below(16);
+      return static_cast<char>(kind == 0 ? 127 | random.below(2) << 7
+                                         : random.below(kind < 3 ? 256 : 40));
+    });
   }
   return blocks;
 }

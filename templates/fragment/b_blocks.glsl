@@ -22,9 +22,9 @@ const uint STEPS_PER_SCALE =
     UNROLL_K < 16 * GROUPS_PER_SCALE ? UNROLL_K : 16 * GROUPS_PER_SCALE;
 uint b_row[HELD_COLUMNS];  // first byte of each row of B as stored
 uint b_first_step;         // the invocation's first step of k in these rows
-// Values that are whole bytes, or halves of one, are taken from a window's words as they lie in the
-// file, the others from words of the same group.
-#define AS_STORED (WINDOWS && (BLOCK_FORMAT == Q4_0 || BLOCK_FORMAT == Q8_0))
+// Integers in whole bytes, or in halves of one, are taken from a window's words as they lie in the
+// file, if no minimum masks them; the others from words of the same group.
+#define AS_STORED (WINDOWS && BLOCK == 32 && HIGH_BITS == 0 && !HAS_MINIMUM && (BLOCK_CODE == INTEGER || BLOCK_CODE == INT8))
 #if AS_STORED
 uint b_words[UNROLL_K / BLOCK_WINDOW][WINDOW_WORDS];  // of one column
 #else

@@ -12,7 +12,10 @@ uint upper_and_lower(uint upper, uint lower, uint shift) {
 #define HALF_BLOCKS (WINDOWS && BLOCK == 256)
 #define WHOLE_VECTORS (WINDOWS && !HALF_BLOCKS && BLOCK_WINDOW / BLOCK * BLOCK_BYTES % 16 == 0)
 
-// Bytes at which the parts of a block begin, or those of half a block in its window.
+// Bytes at which the parts of a block begin, or those of half a block in its window: the lower bits
+// of elements (LOW_PLACE), the upper ones, scales of groups, and the scale of these. HIGH_SHIFT is the
+// first upper bit of a window's elements. Which half of a block a group is in, HALF_OF_GROUP, follows
+// from its number `group`, or is that of the window, whose groups count from 0.
 #if !HALF_BLOCKS
 #define LOW_PLACE LOW_FIRST
 #define HIGH_PLACE HIGH_FIRST
@@ -27,7 +30,6 @@ uint upper_and_lower(uint upper, uint lower, uint shift) {
 #define SCALES_PLACE 192
 #define SCALE_PLACE 208
 #endif
-// Of group `group`.
 #define HALF_OF_GROUP (group / 8)
 #else
 uint window_half;  // 0: the lower half of the block, 1: the upper one
@@ -160,7 +162,7 @@ uint word(uint base, uint offset) {
   return one_word(fetch_words((base + offset) / 4), 0);
 #endif
 }
-// An early return that depends on a constant keeps lavapipe from unrolling the loops around it.
+
 #if BLOCK_BYTES % 4 == 0
 uint shift_of(uint base, uint offset) { return 0; }
 uint four_bytes(uint base, uint offset) { return word(base, offset); }

@@ -152,6 +152,12 @@ TEST(ProblemRules, WindowsOfBlocksAreWholeAndEndWithAVector) {
   EXPECT_EQ(why(alone, problem(4, 512, "f32xq6_k")), "") << "8 x 210 bytes are 105 vectors";
   EXPECT_EQ(why(alone, problem(3, 2048, "f32xq6_k")), "");
   EXPECT_THAT(why(alone, problem(3, 512, "f32xq6_k")), HasSubstr("last vector")) << "1260 bytes";
+  EXPECT_EQ(why(changed(windows, "unroll_k=32 tile_k=64"), problem(4, 96, "f32xq4_1")), "")
+      << "one block is a window; 12 x 20 bytes are 15 vectors";
+  EXPECT_THAT(why(windows, problem(3, 64, "f32xq4_1")), HasSubstr("last vector")) << "120 bytes";
+  EXPECT_EQ(why(windows, problem(4, 64, "f32xnvfp4")), "") << "4 x 36 bytes are 9 vectors";
+  EXPECT_THAT(why(alone, problem(3, 512, "f32xq2_k")), HasSubstr("last vector")) << "504 bytes";
+  EXPECT_EQ(why(alone, problem(4, 512, "f32xiq4_xs")), "") << "8 x 136 bytes are 68 vectors";
 }
 
 TEST(ProblemRules, VectorReadsAFromSharedMemoryAlongK) {

@@ -185,9 +185,9 @@ TEST_F(BlocksApi, WrongBlocksAreRefused) {
     };
   };
   // The upper byte of a half is 0x7c for infinity; the third block of Q4_K begins the second row.
-  expect_refused_blocks("f32xq4_k", "the scale of b is not finite at block 0 of row 1",
+  expect_refused_blocks("f32xq4_k", "the scale or minimum of b is not finite at block 0 of row 1",
                         set_byte(2 * 144 + 1, 0x7f));
-  expect_refused_blocks("f32xq5_k", "the scale of b is not finite at block 1 of row 0",
+  expect_refused_blocks("f32xq5_k", "the scale or minimum of b is not finite at block 1 of row 0",
                         set_byte(176 + 3, 0x7f));
   expect_refused_blocks("f32xmxfp4", "the scale of b is not finite at block 15 of row 2",
                         set_byte(47 * 17, 0xff));

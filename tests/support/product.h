@@ -163,14 +163,35 @@ struct Product {
 
 /// Types other than float32: one of each kind that runs on every device.
 inline const std::vector<std::string>& other_types() {
-  static const std::vector<std::string> types = {
-      "f16",           "bf16",           "f32_f16",     "f16_f16",
-      "bf16_bf16",     "f16_bf16",       "i8_i32",      "i8",
-      "i8_f16",        "u8_i32",         "u8",          "u8_bf16",
-      "f32xq4b32",     "f16xq4b16_f16",  "f32xq4b32z",  "f16xq4b64zf_f16",
-      "f32xq8b16z",    "f16xq8b128_f16", "f32xq8b32zf", "f32xq4_0",
-      "bf16xq5_0_f16", "f16xq8_0",       "f32xq4_k",    "f16xq5_k_f16",
-      "f32xq6_k",      "bf16xmxfp4",     "f64"};
+  static const std::vector<std::string> types = {"f16",
+                                                 "bf16",
+                                                 "f32_f16",
+                                                 "f16_f16",
+                                                 "bf16_bf16",
+                                                 "f16_bf16",
+                                                 "i8_i32",
+                                                 "i8",
+                                                 "i8_f16",
+                                                 "u8_i32",
+                                                 "u8",
+                                                 "u8_bf16",
+                                                 "f32xq4b32",
+                                                 "f16xq4b16_f16",
+                                                 "f32xq4b32z",
+                                                 "f16xq4b64zf_f16",
+                                                 "f32xq8b16z",
+                                                 "f16xq8b128_f16",
+                                                 "f32xq8b32zf",
+                                                 "f32xq4_0",
+                                                 "bf16xq5_0_f16",
+                                                 "f16xq8_0",
+                                                 "f32xq4_k",
+                                                 "f16xq5_k_f16",
+                                                 "f32xq6_k",
+                                                 "bf16xmxfp4",
+                                                 "f32xq4_1",
+                                                 "f16xq3_k_f16",
+                                                 "f64"};
   return types;
 }
 /// Whether the device computes these types, which are float32 or among the above.

@@ -158,7 +158,8 @@ TEST_F(CertifyMatrixTest, QuantizedBIsRight) {
        kernel(shape, "stage=stored"), kernel(shape, "load_path_a=direct packed_a=yes stages=2"),
        kernel(shape, "prefetch=ahead shared_pad=8 store_map=permuted")},
       {"f16xq4b16", "f16xq4b32z_f16", "f16xq8b32zf_f16", "f16xq8b16z"}, kBoth);
-  for (const char* types : {"f16xq4_k", "f16xq6_k_f16", "f16xmxfp4"})
+  for (const char* types : {"f16xq4_k", "f16xq6_k_f16", "f16xmxfp4", "f16xq5_1", "f16xq3_k_f16",
+                            "f16xiq4_xs", "f16xnvfp4"})
     for (const char* way : {"stages=1", "stages=2 split_k=2", "subgroups_k=2"}) {
       const Certificate result =
           certificate(kernel(shape, way), {.types = parse_types(types), .trans_b = kYes});

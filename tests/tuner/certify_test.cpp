@@ -262,6 +262,10 @@ TEST_F(CertifyTest, BlocksOfGgufFilesAreRightInEveryFamily) {
   expect_right(every, {"f32xq4_k", "f16xq5_k_f16", "f32xq6_k", "f32xq4_0", "bf16xq8_0", "f16xq5_0"},
                {kYes});
   expect_right({every[1], every[3], every[5]}, {"bf16xmxfp4_bf16", "f32xq5_k", "f32xq4_k"}, {kYes});
+  std::vector<std::string> formats;
+  for (const BlockLayout& layout : block_layouts())
+    formats.push_back(fmt::format("f32x{}.nt", layout.name));
+  expect_right({fallback_variant()}, formats, 1);
   expect_right(every,
                {"f32xq4_1", "bf16xq5_1", "f32xq2_k", "f16xq3_k_f16", "f32xiq4_nl", "f32xiq4_xs",
                 "f16xnvfp4"},
