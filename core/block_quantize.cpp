@@ -205,23 +205,23 @@ struct Quantizer {
   double most;  ///< The largest scale.
 };
 
-constexpr double kHalf = kLargestF16;
+constexpr double kMostHalf = kLargestF16;
 /// In the order of BlockFormat.
 constexpr Quantizer kQuantizers[] = {
-    {put_scale, kHalf},                  // Q4_0
-    {put_scale, kHalf},                  // Q5_0
-    {put_symmetric_scale, kHalf},        // Q8_0
-    {put_scales_of_q45_k, 63 * kHalf},   // Q4_K
-    {put_scales_of_q45_k, 63 * kHalf},   // Q5_K
-    {put_scales_of_q6_k, 127 * kHalf},   // Q6_K
-    {put_power_of_two, 0x1p125},         // MXFP4
-    {put_scale_and_minimum, kHalf},      // Q4_1
-    {put_scale_and_minimum, kHalf},      // Q5_1
-    {put_scales_of_q2_k, 15 * kHalf},    // Q2_K
-    {put_scales_of_q3_k, 31 * kHalf},    // Q3_K
-    {put_scale, kHalf},                  // IQ4_NL
-    {put_scales_of_iq4_xs, 31 * kHalf},  // IQ4_XS
-    {put_scales_of_nvfp4, 448},          // NVFP4
+    {put_scale, kMostHalf},                  // Q4_0
+    {put_scale, kMostHalf},                  // Q5_0
+    {put_symmetric_scale, kMostHalf},        // Q8_0
+    {put_scales_of_q45_k, 63 * kMostHalf},   // Q4_K
+    {put_scales_of_q45_k, 63 * kMostHalf},   // Q5_K
+    {put_scales_of_q6_k, 127 * kMostHalf},   // Q6_K
+    {put_power_of_two, 0x1p125},             // MXFP4
+    {put_scale_and_minimum, kMostHalf},      // Q4_1
+    {put_scale_and_minimum, kMostHalf},      // Q5_1
+    {put_scales_of_q2_k, 15 * kMostHalf},    // Q2_K
+    {put_scales_of_q3_k, 31 * kMostHalf},    // Q3_K
+    {put_scale, kMostHalf},                  // IQ4_NL
+    {put_scales_of_iq4_xs, 31 * kMostHalf},  // IQ4_XS
+    {put_scales_of_nvfp4, 448},              // NVFP4
 };
 static_assert(std::size(kQuantizers) == std::size(kBlockLayouts));
 
