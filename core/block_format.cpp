@@ -222,7 +222,7 @@ double largest_weight_of_block(BlockFormat format, const std::uint8_t* block) {
     unpack_scales(format, block, unpacked);
     const auto groups = static_cast<std::size_t>(layout_of(format).elements / kGroup);
     const auto scales = std::span(unpacked.scales).first(groups);
-    const float largest = std::isnan(scales[0]) ? scales[0] : std::ranges::max(scales);
+    const float largest = std::isnan(scales[0]) ? scales[0] : *std::ranges::max_element(scales);
     return range_of(layout_of(format)).highest * static_cast<double>(largest);
   }
   const double scaled = at.most_of_scale * static_cast<double>(half_at(block + at.scale));

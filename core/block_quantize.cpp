@@ -89,8 +89,8 @@ struct Sides {
   float below, above;
 };
 Sides sides_of(Values values) {
-  const auto [lowest, highest] = std::ranges::minmax(values);
-  return {std::max(0.0F, -lowest), std::max(0.0F, highest)};
+  const auto [lowest, highest] = std::minmax_element(values.begin(), values.end());
+  return {std::max(0.0F, -*lowest), std::max(0.0F, *highest)};
 }
 
 /// The smallest element (at most 0) is the minimum, which is added.
