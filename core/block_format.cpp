@@ -79,8 +79,8 @@ void scales_of_nvfp4(const std::uint8_t* block, GroupScales& x) {
   }
 }
 
-/// Of a part of two groups: scale and minimum of 6 bits, of which twelve bytes hold eight. The last
-/// four parts lend their upper two bits to the first four.
+/// Each part of two groups has a scale and a minimum of 6 bits; twelve bytes hold those of eight
+/// parts. The last four parts lend their upper two bits to the first four.
 void scales_of_q45_k(const std::uint8_t* block, GroupScales& x) {
   const float scale = half_at(block), minimum = half_at(block + 2);
   const std::uint8_t* const packed = block + 4;
@@ -126,8 +126,8 @@ void scales_of_q3_k(const std::uint8_t* block, GroupScales& x) {
   }
 }
 
-/// Of a part of two groups, six bits minus 32: the upper two in a word of 16 bits, the lower four
-/// in four bytes behind it.
+/// Each part of two groups has six bits minus 32: the upper two in a word of 16 bits, the lower
+/// four in four bytes behind it.
 void scales_of_iq4_xs(const std::uint8_t* block, GroupScales& x) {
   const float scale = half_at(block);
   const int upper = block[2] | block[3] << 8;

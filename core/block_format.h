@@ -62,7 +62,7 @@ void dequantize_blocks(BlockFormat format, const std::uint8_t* blocks, std::int6
 /// The scales and minimums of a block.
 void unpack_scales(BlockFormat format, const std::uint8_t* block, GroupScales& unpacked);
 
-/// What the codes of these elements stand for, by their numbers; empty where they are integers.
+/// The values of codes, by their numbers; empty where codes are integers.
 std::span<const float> table_of(BlockCode code);
 
 /// The values that elements stand for under a scale of 1.

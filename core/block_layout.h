@@ -40,8 +40,8 @@ struct BlockBits {
   constexpr int span() const { return 8 / bits * width; }
 };
 
-/// What the bits of an element stand for: an integer minus the zero point, an int8, a float of 4
-/// bits (E2M1 of the OCP Microscaling Formats), or an entry of the table of ggml's IQ4_NL.
+/// The meaning of an element's bits: an integer minus the zero point, an int8, a float of 4 bits
+/// (E2M1 of the OCP Microscaling Formats), or an entry of the table of ggml's IQ4_NL.
 enum class BlockCode : std::uint8_t { kInteger, kInt8, kE2m1, kIq4 };
 
 struct BlockLayout {

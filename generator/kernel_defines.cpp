@@ -130,7 +130,7 @@ void define_result(Defines& defines, DataType c, const Epilogue& e, Dialect dial
   set_flag(defines, "CLAMP", e.clamp);
 }
 
-/// What templates/load/blocks.glsl knows of a format. window: elements of a window, or 0.
+/// Describes a format to templates/load/blocks.glsl. window: elements of a window, or 0.
 void define_blocks(Defines& defines, const BlockLayout& layout, int window) {
   struct Code {
     std::string_view word;
