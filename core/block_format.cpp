@@ -3,6 +3,7 @@
 #include <cmath>
 #include <iterator>
 #include <limits>
+#include <utility>
 
 #include "core/half.h"
 
@@ -54,6 +55,14 @@ void unpack_values(const std::uint8_t* block, UnpackedBlock& x) {
       x.values[i] = table_of(layout.code)[static_cast<std::size_t>(code)];
   });
 }
+
+template <std::size_t... index>
+constexpr auto unpack_values_of(std::index_sequence<index...>) {
+  return std::array{unpack_values<index>...};
+}
+/// In the order of BlockFormat.
+constexpr auto kUnpackValues =
+    unpack_values_of(std::make_index_sequence<std::size(kBlockLayouts)>());
 
 void one_scale(GroupScales& x, float scale, float minimum = 0) {
   x.scales[0] = x.scales[1] = scale;
@@ -140,7 +149,6 @@ void scales_of_iq4_xs(const std::uint8_t* block, GroupScales& x) {
 }
 
 struct Reader {
-  void (*unpack_values)(const std::uint8_t* block, UnpackedBlock& unpacked);
   void (*unpack_scales)(const std::uint8_t* block, GroupScales& unpacked);
   int scale, minimum;                    ///< Bytes of the 16-bit scale and minimum, or -1.
   int scale_multiple, minimum_multiple;  ///< The largest ones, in files.
@@ -148,20 +156,20 @@ struct Reader {
 
 /// In the order of BlockFormat.
 constexpr Reader kReaders[] = {
-    {unpack_values<0>, half_scale, 0, -1, 1, 0},              // Q4_0
-    {unpack_values<1>, half_scale, 0, -1, 1, 0},              // Q5_0
-    {unpack_values<2>, half_scale, 0, -1, 1, 0},              // Q8_0
-    {unpack_values<3>, scales_of_q45_k, 0, 2, 63, 63},        // Q4_K
-    {unpack_values<4>, scales_of_q45_k, 0, 2, 63, 63},        // Q5_K
-    {unpack_values<5>, scales_of_q6_k, 208, -1, 128, 0},      // Q6_K
-    {unpack_values<6>, power_of_two, -1, -1, 0, 0},           // MXFP4
-    {unpack_values<7>, half_scale_and_minimum, 0, 2, 1, -1},  // Q4_1
-    {unpack_values<8>, half_scale_and_minimum, 0, 2, 1, -1},  // Q5_1
-    {unpack_values<9>, scales_of_q2_k, 80, 82, 15, 15},       // Q2_K
-    {unpack_values<10>, scales_of_q3_k, 108, -1, 32, 0},      // Q3_K
-    {unpack_values<11>, half_scale, 0, -1, 1, 0},             // IQ4_NL
-    {unpack_values<12>, scales_of_iq4_xs, 0, -1, 32, 0},      // IQ4_XS
-    {unpack_values<13>, scales_of_nvfp4, -1, -1, 0, 0},       // NVFP4
+    {half_scale, 0, -1, 1, 0},              // Q4_0
+    {half_scale, 0, -1, 1, 0},              // Q5_0
+    {half_scale, 0, -1, 1, 0},              // Q8_0
+    {scales_of_q45_k, 0, 2, 63, 63},        // Q4_K
+    {scales_of_q45_k, 0, 2, 63, 63},        // Q5_K
+    {scales_of_q6_k, 208, -1, 128, 0},      // Q6_K
+    {power_of_two, -1, -1, 0, 0},           // MXFP4
+    {half_scale_and_minimum, 0, 2, 1, -1},  // Q4_1
+    {half_scale_and_minimum, 0, 2, 1, -1},  // Q5_1
+    {scales_of_q2_k, 80, 82, 15, 15},       // Q2_K
+    {scales_of_q3_k, 108, -1, 32, 0},       // Q3_K
+    {half_scale, 0, -1, 1, 0},              // IQ4_NL
+    {scales_of_iq4_xs, 0, -1, 32, 0},       // IQ4_XS
+    {scales_of_nvfp4, -1, -1, 0, 0},        // NVFP4
 };
 static_assert(std::size(kReaders) == std::size(kBlockLayouts));
 
@@ -204,7 +212,7 @@ void unpack_scales(BlockFormat format, const std::uint8_t* block, GroupScales& u
 
 void unpack_block(BlockFormat format, const std::uint8_t* block, UnpackedBlock& unpacked) {
   unpack_scales(format, block, unpacked);
-  reader_of(format).unpack_values(block, unpacked);
+  kUnpackValues[static_cast<std::size_t>(format) - 1](block, unpacked);
 }
 
 BlockScales block_scales(BlockFormat format) {

@@ -62,20 +62,20 @@ struct BlockLayout {
 /// they lie, is code: core/block_format.cpp, and group_scale() of templates/load/blocks.glsl.
 inline constexpr BlockLayout kBlockLayouts[] = {
     // clang-format off
-    {BlockFormat::kQ4_0, "q4_0",    2,  32,  18, 32, false, BlockCode::kInteger, 8, {2, 4, 16},  {0, 0, 0}},
-    {BlockFormat::kQ5_0, "q5_0",    6,  32,  22, 32, false, BlockCode::kInteger, 16, {6, 4, 16},  {2, 1, 1}},
-    {BlockFormat::kQ8_0, "q8_0",    8,  32,  34, 32, false, BlockCode::kInt8, 0, {2, 8, 16},  {0, 0, 0}},
-    {BlockFormat::kQ4_K, "q4_k",   12, 256, 144, 32, true, BlockCode::kInteger, 0, {16, 4, 32}, {0, 0, 0}},
-    {BlockFormat::kQ5_K, "q5_k",   13, 256, 176, 32, true, BlockCode::kInteger, 0, {48, 4, 32}, {16, 1, 32}},
-    {BlockFormat::kQ6_K, "q6_k",   14, 256, 210, 16, false, BlockCode::kInteger, 32, {0, 4, 64},  {128, 2, 32}},
-    {BlockFormat::kMxfp4, "mxfp4",  39,  32,  17, 32, false, BlockCode::kE2m1, 0, {1, 4, 16},  {0, 0, 0}},
-    {BlockFormat::kQ4_1, "q4_1",    3,  32,  20, 32, true, BlockCode::kInteger, 0, {4, 4, 16},  {0, 0, 0}},
-    {BlockFormat::kQ5_1, "q5_1",    7,  32,  24, 32, true, BlockCode::kInteger, 0, {8, 4, 16},  {4, 1, 1}},
-    {BlockFormat::kQ2_K, "q2_k",   10, 256,  84, 16, true, BlockCode::kInteger, 0, {16, 2, 32}, {0, 0, 0}},
-    {BlockFormat::kQ3_K, "q3_k",   11, 256, 110, 16, false, BlockCode::kInteger, 4, {32, 2, 32}, {0, 1, 32}},
-    {BlockFormat::kIq4Nl, "iq4_nl", 20,  32,  18, 32, false, BlockCode::kIq4, 0, {2, 4, 16},  {0, 0, 0}},
-    {BlockFormat::kIq4Xs, "iq4_xs", 23, 256, 136, 32, false, BlockCode::kIq4, 0, {8, 4, 16},  {0, 0, 0}},
-    {BlockFormat::kNvfp4, "nvfp4",  40,  64,  36, 16, false, BlockCode::kE2m1, 0, {4, 4, 8},   {0, 0, 0}},
+    {BlockFormat::kQ4_0,  "q4_0",    2,  32,  18, 32, false, BlockCode::kInteger,  8, {2, 4, 16},  {0, 0, 0}},
+    {BlockFormat::kQ5_0,  "q5_0",    6,  32,  22, 32, false, BlockCode::kInteger, 16, {6, 4, 16},  {2, 1, 1}},
+    {BlockFormat::kQ8_0,  "q8_0",    8,  32,  34, 32, false, BlockCode::kInt8,     0, {2, 8, 16},  {0, 0, 0}},
+    {BlockFormat::kQ4_K,  "q4_k",   12, 256, 144, 32, true,  BlockCode::kInteger,  0, {16, 4, 32}, {0, 0, 0}},
+    {BlockFormat::kQ5_K,  "q5_k",   13, 256, 176, 32, true,  BlockCode::kInteger,  0, {48, 4, 32}, {16, 1, 32}},
+    {BlockFormat::kQ6_K,  "q6_k",   14, 256, 210, 16, false, BlockCode::kInteger, 32, {0, 4, 64},  {128, 2, 32}},
+    {BlockFormat::kMxfp4, "mxfp4",  39,  32,  17, 32, false, BlockCode::kE2m1,     0, {1, 4, 16},  {0, 0, 0}},
+    {BlockFormat::kQ4_1,  "q4_1",    3,  32,  20, 32, true,  BlockCode::kInteger,  0, {4, 4, 16},  {0, 0, 0}},
+    {BlockFormat::kQ5_1,  "q5_1",    7,  32,  24, 32, true,  BlockCode::kInteger,  0, {8, 4, 16},  {4, 1, 1}},
+    {BlockFormat::kQ2_K,  "q2_k",   10, 256,  84, 16, true,  BlockCode::kInteger,  0, {16, 2, 32}, {0, 0, 0}},
+    {BlockFormat::kQ3_K,  "q3_k",   11, 256, 110, 16, false, BlockCode::kInteger,  4, {32, 2, 32}, {0, 1, 32}},
+    {BlockFormat::kIq4Nl, "iq4_nl", 20,  32,  18, 32, false, BlockCode::kIq4,      0, {2, 4, 16},  {0, 0, 0}},
+    {BlockFormat::kIq4Xs, "iq4_xs", 23, 256, 136, 32, false, BlockCode::kIq4,      0, {8, 4, 16},  {0, 0, 0}},
+    {BlockFormat::kNvfp4, "nvfp4",  40,  64,  36, 16, false, BlockCode::kE2m1,     0, {4, 4, 8},   {0, 0, 0}},
     // clang-format on
 };
 

@@ -154,7 +154,6 @@ void define_blocks(Defines& defines, const BlockLayout& layout, int window) {
   set_define(defines, "HIGH_WIDTH", layout.high.width);
 }
 
-/// window: of a B in blocks, elements of a window, or 0.
 void define_weights(Defines& defines, const Types& t, bool reads, int width, int window,
                     int b_binding, std::size_t scale_binding) {
   set_define(defines, "B_FORMAT", !reads ? "PLAIN" : has_block_format(t) ? "BLOCKS" : "QUANTIZED");

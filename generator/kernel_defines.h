@@ -23,8 +23,8 @@ std::string vector_type(DataType type, int width);
 void define_elements(Defines& defines, DataType sums);
 /// TYPE_C, EPILOGUE and its steps, and the numbers that load and store C.
 void define_result(Defines& defines, DataType c, const Epilogue& epilogue, Dialect dialect);
-/// How a quantised B is read: by words of this width, from these bindings. B_FORMAT is PLAIN where
-/// `reads` is false.
+/// How a quantised B is read: by words of this width, by windows of so many elements (0: not by
+/// windows), from these bindings. B_FORMAT is PLAIN where `reads` is false.
 void define_weights(Defines& defines, const Types& t, bool reads, int width, int window,
                     int b_binding, std::size_t scale_binding);
 /// The shape and types of matrix operations (templates/matrix/cooperative_matrix.glsl). Throws

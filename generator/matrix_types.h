@@ -18,8 +18,8 @@ std::string unsigned_sum_tag();
 
 /// Replaces the tags in OpTypeCooperativeMatrixKHR by the ids of the scalar types, moves those
 /// types above the first type of the module, and adds the missing ones. Sums of two matrices get
-/// NoContraction, so that no driver lets the operation before add, which truncates. A module
-/// without tags is returned unchanged. Throws kCompile for words that are no SPIR-V module.
+/// NoContraction, so that no driver lets the operation before add, which truncates. A module without
+/// tags is returned unchanged. Throws kCompile for words that are no SPIR-V module.
 std::vector<std::uint32_t> resolve_matrix_types(const std::vector<std::uint32_t>& module);
 
 }  // namespace rooftile

@@ -12,10 +12,11 @@ uint upper_and_lower(uint upper, uint lower, uint shift) {
 #define HALF_BLOCKS (WINDOWS && BLOCK == 256)
 #define WHOLE_VECTORS (WINDOWS && !HALF_BLOCKS && BLOCK_WINDOW / BLOCK * BLOCK_BYTES % 16 == 0)
 
-// Bytes at which the parts of a block begin, or those of half a block in its window: the lower bits
-// of elements (LOW_PLACE), the upper ones, scales of groups, and the scale of these. HIGH_SHIFT is the
-// first upper bit of a window's elements. Which half of a block a group is in, HALF_OF_GROUP, follows
-// from its number `group`, or is that of the window, whose groups count from 0.
+// Bytes at which parts of a block begin, or of half a block in its window: the lower bits of elements
+// at LOW_PLACE, the upper ones at HIGH_PLACE, the scales of groups at SCALES_PLACE, and the scale of
+// these at SCALE_PLACE. HIGH_SHIFT is the first upper bit of a window's elements. HALF_OF_GROUP is the
+// half of a block that a group is in: it follows from the group's number, or is that of the window,
+// whose groups count from 0.
 #if !HALF_BLOCKS
 #define LOW_PLACE LOW_FIRST
 #define HIGH_PLACE HIGH_FIRST

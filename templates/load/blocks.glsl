@@ -44,10 +44,10 @@ uint group_modulo(uint first, uint g, uint divisor) {
   return GROUPS_TOGETHER % divisor == 0 ? g % divisor : (first + g) % divisor;
 }
 
-// Of elements with `bits` bits each, from byte `begin` on, of which `width` lie in bytes side by
-// side: the byte and the bit at which a group begins. width / bits / 2 groups fill `width` bytes; if
-// a block has no more, further bytes need not be counted. A width of 8 is less than a group, which
-// then has whole bytes.
+// The byte and the bit at which a group begins, where elements have `bits` bits each and lie from
+// byte `begin` on, `width` of them in bytes side by side. width / bits / 2 groups fill these bytes;
+// if a block has no more groups, there are no further bytes to count. A width of 8 is less than a
+// group, which has whole bytes then.
 uint byte_of_group(uint begin, uint bits, uint width, uint first, uint g) {
   if (width < 16) return begin + (first + g) * bits * 2;
   const uint side_by_side = group_modulo(first, g, width / 16) * 16, groups = width / bits / 2;
@@ -96,8 +96,8 @@ uint integers_of(uint x) { return x; }
 // Bit i of the lowest four becomes byte i.
 uint bits_to_bytes(uint bits) { return (bits & 0xfu) * 0x204081u & 0x01010101u; }
 
-// Word w of a group's bytes, from the words that its bits lie in. With a width of 8 the lower halves
-// of two words are words 0 and 1, the upper halves words 2 and 3.
+// Word w of a group's bytes, from the words that its bits lie in. A group with a width of 8 lies in
+// two words: their lower halves become words 0 and 1, their upper halves words 2 and 3.
 uint group_word(uint low, uint high, uint first, uint g, uint w) {
   const uint shift =
       LOW_WIDTH == 8 ? w / 2 * LOW_BITS : shift_of_group(LOW_BITS, LOW_WIDTH, first, g);
