@@ -51,7 +51,7 @@ rte_kernel kernel_facts(const Variant& v, const Signature& s) {
           .column = v.raster == Raster::kColumn,
           .atomic = v.reduction == Reduction::kAtomic,
           .divides_k = may_divide_k(v, s),
-          .least_k = splits_operands(v, s.types) ? kLeastDepthOfParts : 0,
+          .least_k = splits_operands(v, s.types) ? least_depth_of_parts(s.types) : 0,
           .slowness = slowness(v, s.types),
           .trips = static_cast<int>(loop_trips(v, 1) - others),
           .other_trips = static_cast<int>(others),

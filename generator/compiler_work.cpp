@@ -18,7 +18,7 @@ double products(const Variant& v, const Signature& s) {
   if (v.family == Family::kMatrix) {
     const bool whole = has_workgroup_scope(v);
     const double m = whole ? v.tile_m : v.subgroup_m, n = whole ? v.tile_n : v.subgroup_n;
-    return products_of(s.types) * m / v.matrix_m * n / v.matrix_n * v.tile_k /
+    return operations_of(v, s.types) * m / v.matrix_m * n / v.matrix_n * v.tile_k /
            (v.matrix_k * v.subgroups_k);
   }
   const int columns = loops_over_columns(v, s) ? 1 : v.reg_n;

@@ -473,7 +473,8 @@ std::int64_t shared_bytes(const Variant& v, const Signature& s) {
   if (has_workgroup_scope(v))
     return std::int64_t{piece_rows(v, s.types)} * v.tile_n * bytes_of(sum_type(s.types));
   if (v.family == Family::kMatrix)
-    return v.stages * (tile_bytes(v, s, Operand::kA) + tile_bytes(v, s, Operand::kB)) +
+    return v.stages * (tile_bytes(v, s, Operand::kA) + tile_bytes(v, s, Operand::kB) +
+                       scale_bytes(v, s.types)) +
            (fragment_place(v, s) == FragmentPlace::kOwn ? fragment_bytes(v, s.types) : 0);
   if (v.family == Family::kVector) {
     const std::int64_t sums = lanes_k(v) == 1 ? 0 : std::int64_t{local_size(v)} * v.reg_n,

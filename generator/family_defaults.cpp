@@ -137,11 +137,11 @@ Variant matrix_default(const MatrixShape& shape, const DeviceLimits& limits) {
           .subgroup_size = static_cast<int>(matrix_lanes(shape, limits))};
 }
 
-/// The same for float32 operands, of which a subgroup holds three parts: half of the block, and one
-/// matrix operation along k.
-Variant parts_default(Variant v) {
+/// The same for float32 operands, of which a subgroup holds three parts: half of the block, and
+/// `steps` along k.
+Variant parts_default(Variant v, int steps) {
   v.stage = Stage::kStored;
-  v.tile_k = v.matrix_k;
+  v.tile_k = v.unroll_k = steps;
   v.subgroup_n /= 2;
   v.tile_n /= 2;
   return v;
@@ -182,7 +182,11 @@ std::vector<Variant> family_defaults(Family family, const DeviceLimits& limits) 
       for (const MatrixShape& shape : shapes) {
         const Variant usual = matrix_default(shape, limits);
         defaults.push_back(usual);
-        if (shape.operand == DataType::kBf16) defaults.push_back(parts_default(usual));
+        if (shape.operand != DataType::kBf16) continue;
+        defaults.push_back(parts_default(usual, shape.k));
+        // Beside a quantised B, whose scales are those of 16 or 32 steps.
+        constexpr int kScaleSteps = 32;
+        defaults.push_back(parts_default(usual, kScaleSteps));
       }
   return defaults;
 }

@@ -37,7 +37,8 @@ void define_operand(Defines& defines, const Variant& v, const Signature& s, Oper
     const int width = is_a ? v.vector_width_a : store_width_b(v, s);
     set_words(defines, fmt::format("VECTOR_WIDTH_{}", letter), fmt::format("VECTOR_{}", letter),
               width);
-    if (splits_operands(v, s.types)) set("VECTOR", vector_type(DataType::kF32, width));
+    if (splits_operands(v, s.types) && (is_a || !quantized(s.types)))
+      set("VECTOR", vector_type(DataType::kF32, width));
     set("ELEMENTS", width * elements_per_word(v, s.types));
     return;
   }
@@ -62,6 +63,10 @@ void define_units(Defines& defines, const Variant& v, const Signature& s) {
   define_matrix(defines,
                 {v.matrix_m, v.matrix_n, v.matrix_k, unit_type(s.types), sum_type(s.types)});
   set_define(defines, "PARTS", parts_of(s.types));
+  if (scales_sums(v, s.types)) {
+    set_define(defines, "SCALE_K", scale_steps(s.types));
+    set_flag(defines, "HAS_ADDENDS", has_addends(s.types));
+  }
   set_define(defines, "FRAGMENT_STORES",
              narrows_fragments(v, s)  ? "NARROWED"
              : stores_fragments(v, s) ? "WHOLE"

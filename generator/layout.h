@@ -297,30 +297,56 @@ inline int piece_rows(const Variant& v, const Types& t) {
 }
 
 /// Whether a matrix kernel splits its float32 operands into bfloat16 parts, which the units
-/// multiply (templates/matrix/split.glsl). B is not quantised then.
+/// multiply (templates/matrix/split.glsl). A quantised B is multiplied as integers, which are one
+/// such part each.
 inline bool splits_operands(const Variant& v, const Types& t) {
-  return v.family == Family::kMatrix && t.a == DataType::kF32 && !quantized(t);
+  return v.family == Family::kMatrix && t.a == DataType::kF32;
 }
 /// For matrix kernels: the type that the units multiply, and the number of parts of an element. A
-/// product of two elements is that of the pairs (i, j) of their parts with i + j < kParts, and
-/// products_of() is their number. A kind with float16 parts would be a parameter of Variant, on
-/// which these functions then depend.
+/// kind with float16 parts would be a parameter of Variant, on which these functions then depend.
 inline constexpr int kParts = 3;
 inline DataType unit_type(const Types& t) { return t.a == DataType::kF32 ? DataType::kBf16 : t.a; }
 inline int parts_of(const Types& t) { return t.a == DataType::kF32 ? kParts : 1; }
-inline int products_of(const Types& t) { return parts_of(t) * (parts_of(t) + 1) / 2; }
+inline int parts_of(const Types& t, Operand operand) {
+  return operand == Operand::kB && quantized(t) ? 1 : parts_of(t);
+}
+/// Whether scales of a quantised B multiply sums of products, and steps of k that share one then.
+inline bool scales_sums(const Variant& v, const Types& t) {
+  return splits_operands(v, t) && quantized(t);
+}
+inline int scale_steps(const Types& t) {
+  constexpr int kMost = 32;  // A subgroup holds the fragments of B for all of them in registers.
+  return std::min(has_block_format(t) ? layout_of(t.b.format).scaled : t.b.block, kMost);
+}
+/// Whether values of a quantised B are not only multiples of their scales.
+inline bool has_addends(const Types& t) {
+  return has_block_format(t) ? layout_of(t.b.format).minimum : t.b.zero_point == ZeroPoint::kFloat;
+}
+/// Operations of matrix units for each fragment's product. That of two elements is that of the
+/// pairs (i, j) of their parts with i + j < kParts. Beside addends, sums of A's rows are products,
+/// too.
+inline double operations_of(const Variant& v, const Types& t) {
+  if (!splits_operands(v, t)) return 1;
+  if (!quantized(t)) return kParts * (kParts + 1) / 2.0;
+  return kParts * (has_addends(t) ? 1 + static_cast<double>(v.matrix_n) / v.subgroup_n : 1);
+}
 /// Fewest steps of k of a problem whose operands are split. In units of u = 2^-24 of the sum of
 /// magnitudes, alpha, beta and their sum cost 3, the pairs that are left out 2, adding the sum of
 /// each operation along k to the others 1 an operation, and the additions within operations at most
 /// 18, if a unit truncates each of 16 products one bit below the last of the largest one, and their
-/// sum. For two operations that is 25, and the bound of the standard precision is k + 3.
-inline constexpr int kLeastDepthOfParts = 24;
+/// sum. For two operations that is 25, and the bound of the standard precision is k + 3. With a
+/// quantised B the bound is k + 7. Four operations (32 steps by 8) add to sums of the first part,
+/// and each truncates 10 addends; two roundings scale these, and each 16 steps are added twice: 45
+/// and k / 8, for 48 steps and more less than the bound.
+inline int least_depth_of_parts(const Types& t) { return quantized(t) ? 48 : 24; }
 /// How many times longer than predicted a kernel may take where its data asks for it, as far as
 /// submissions provide for it. Sums that are not finite take about 50 times as long with float32
 /// operands in parts (templates/matrix/store.glsl): a submission of 0.25 s, 0.8 s.
 inline int slowness(const Variant& v, const Types& t) { return splits_operands(v, t) ? 16 : 1; }
 /// Bytes of an element in the tiles of a matrix kernel, in all of its parts.
-inline std::int64_t unit_bytes(const Types& t) { return parts_of(t) * bytes_of(unit_type(t)); }
+inline std::int64_t unit_bytes(const Types& t, Operand operand) {
+  return parts_of(t, operand) * bytes_of(unit_type(t));
+}
 /// Elements of a part in a 32-bit word of those tiles.
 inline int elements_per_unit_word(const Types& t) {
   return std::max(1, static_cast<int>(kElementBytes / bytes_of(unit_type(t))));
@@ -364,11 +390,18 @@ inline int shared_words(const Variant& v, const Types& t) {
 inline std::int64_t tile_bytes(const Variant& v, const Signature& s, Operand operand) {
   const bool is_a = operand == Operand::kA;
   if (!(is_a ? staged_a(v) : staged_b(v))) return 0;
-  const std::int64_t rows = is_a ? v.tile_m : v.tile_n, bytes = unit_bytes(s.types);
+  const std::int64_t rows = is_a ? v.tile_m : v.tile_n, bytes = unit_bytes(s.types, operand);
   const bool along_k =
       v.stage == Stage::kShared || is_a == ((is_a ? s.trans_a : s.trans_b) == Transpose::kNo);
   return along_k ? bytes * rows * (v.tile_k + v.shared_pad)
                  : bytes * v.tile_k * (rows + v.shared_pad);
+}
+/// Bytes beside a tile of B whose scales multiply sums: the scales, and where there are addends
+/// these and a row of ones.
+inline std::int64_t scale_bytes(const Variant& v, const Types& t) {
+  if (!scales_sums(v, t)) return 0;
+  const std::int64_t scales = kElementBytes * v.tile_n * (v.tile_k / scale_steps(t));
+  return has_addends(t) ? 2 * scales + v.matrix_k * bytes_of(unit_type(t)) : scales;
 }
 /// Bytes of the fragments that the subgroups of a matrix kernel pass through shared memory on their
 /// way to C.

@@ -137,7 +137,7 @@ class Accesses {
         loaded_elements_(quantized_ ? load_values(v, s.types)
                                     : (is_a_ ? load_width_a(v, s) : load_width_b(v, s)) *
                                           (matrix_ ? elements_per_word(v, s.types) : 1)),
-        elements_(splits_operands(v, s.types)
+        elements_(splits_operands(v, s.types) && !quantized_
                       ? shared_words(v, s.types) * elements_per_unit_word(s.types)
                       : loaded_elements_),
         stored_bytes_(
@@ -161,7 +161,8 @@ class Accesses {
   double shared_bytes() const {
     const int uses =
         is_a_ ? (matrix_ ? v_.subgroup_n : v_.reg_n) : (matrix_ ? v_.subgroup_m : v_.reg_m);
-    const std::int64_t bytes = matrix_ ? unit_bytes(s_.types) : shared_bytes_;
+    const std::int64_t bytes =
+        matrix_ ? unit_bytes(s_.types, is_a_ ? Operand::kA : Operand::kB) : shared_bytes_;
     return staged_ ? static_cast<double>(bytes) / (uses * v_.dot) : 0;
   }
 

@@ -169,11 +169,17 @@ constexpr std::array kProblemRules = {
                 }},
     ProblemRule{
         "float32 operands of matrix are multiplied in parts, whose error is within the bound "
-        "of float32 sums of 24 products and more: k must be at least 24",
+        "of float32 sums of 24 products and more, 48 with a quantised B: k must be at least that",
         [](const Case& c) {
-          return !splits_operands(c.v, c.p.types) || c.p.k >= kLeastDepthOfParts;
+          return !splits_operands(c.v, c.p.types) || c.p.k >= least_depth_of_parts(c.p.types);
         },
         [](const Case& c) { return fmt::format("k is {}", c.p.k); }},
+    ProblemRule{"scales of a quantised B multiply sums of steps that share one: B must begin with "
+                "these",
+                [](const Case& c) {
+                  return !scales_sums(c.v, c.p.types) ||
+                         c.at.offset_b % scale_steps(c.p.types) == 0;
+                }},
     ProblemRule{"edge exact needs m, n and k in multiples of tile_m, tile_n and unroll_k (tile_k "
                 "for tiled and matrix)",
                 [](const Case& c) {

@@ -129,12 +129,21 @@ constexpr std::array kSignatureRules = {
                            : is_8_bit(c.s.types.a)       ? c.limits.int8_arithmetic
                                                          : true;
                   }},
-    SignatureRule{"matrix units multiply a quantised B as half precision, through shared memory: A "
-                  "must be f16 and load_path_b buffer",
+    SignatureRule{"matrix units multiply a quantised B through shared memory: load_path_b must be "
+                  "buffer",
                   [](const TypedKernel& c) {
                     return c.v.family != Family::kMatrix || !quantized(c.s.types) ||
-                           (c.s.types.a == DataType::kF16 && c.v.load_path_b == LoadPath::kBuffer);
+                           c.v.load_path_b == LoadPath::kBuffer;
                   }},
+    SignatureRule{
+        "beside a float32 A, scales of a quantised B multiply sums of whole matrix operations: "
+        "unroll_k must be steps that share a scale or a multiple, and those be multiples of "
+        "matrix_k, which is at least 8",
+        [](const TypedKernel& c) {
+          return !scales_sums(c.v, c.s.types) ||
+                 (c.v.unroll_k % scale_steps(c.s.types) == 0 &&
+                  scale_steps(c.s.types) % c.v.matrix_k == 0 && c.v.matrix_k >= 8);
+        }},
     SignatureRule{"fragments must be whole vectors: vector_width_a and vector_width_b words must "
                   "divide them along what lies together in memory",
                   [](const TypedKernel& c) {

@@ -28,7 +28,9 @@
 //: PACKED_A, PACKED_B            whether a pack kernel has laid fragments side by side (DIRECT)
 //: ALONG_K_A, ALONG_K_B          whether the operand is stored along k: A as m x k, B as n x k
 //: PARTS                         3: operands are float32, split into bfloat16 parts (matrix/split.glsl); else 1
-//: B_FORMAT                      PLAIN, or QUANTIZED or BLOCKS: B becomes float16 on the way
+//: B_FORMAT                      PLAIN, or QUANTIZED or BLOCKS (matrix/b_quantized.glsl): beside float32, its
+//:                               integers are multiplied, and scales multiply their sums
+//: SCALE_K, HAS_ADDENDS          of a quantised B with PARTS 3
 //: STAGE                         SHARED, STORED: tiles lie in shared memory along k, or in the order of memory;
 //:                               NONE: both operands are DIRECT
 //: STAGES                        how many tiles of an operand lie in shared memory: 1, or 2
@@ -66,12 +68,10 @@ layout(local_size_x = LOCAL_SIZE) in;
 #include "matrix/staged.glsl" for A
 #endif
 
-#if PARTS > 1
-#include "matrix/split.glsl" for B
-#elif B_FORMAT == QUANTIZED
+#if B_FORMAT != PLAIN
 #include "matrix/b_quantized.glsl"
-#elif B_FORMAT == BLOCKS
-#include "matrix/b_blocks.glsl"
+#elif PARTS > 1
+#include "matrix/split.glsl" for B
 #elif LOAD_PATH_B == DIRECT
 #include "matrix/direct.glsl" for B
 #else
@@ -90,7 +90,52 @@ uint subgroup_step;  // the first of the tile's steps that this subgroup multipl
 #define tile_step(step) (step)
 #endif
 
-#if PARTS > 1
+#if PARTS > 1 && B_FORMAT != PLAIN
+// The unit multiplies the parts of A, of the smallest first, by the integers of B. Their sums over the
+// steps that share a scale are multiplied by it and added to the others, by operations that round, and so
+// are products of the sums of A's rows and the addends.
+const uint OPERATIONS = SCALE_K / MATRIX_K;  // along the steps that share a scale
+void multiply_tile(uint stage) {
+#if HAS_ADDENDS
+  const MatrixB ones = ones_b(stage);
+#endif
+  for (uint step = 0; step < TILE_K / SUBGROUPS_K; step += UNROLL_K)
+    [[unroll]] for (uint u = 0; u < UNROLL_K; u += SCALE_K) {
+      MatrixB fragment[FRAGMENTS_N][OPERATIONS];
+      [[unroll]] for (uint j = 0; j < FRAGMENTS_N; ++j)
+        [[unroll]] for (uint o = 0; o < OPERATIONS; ++o)
+          fragment[j][o] =
+              fragment_b(stage, tile_step(step + u + o * MATRIX_K), subgroup_column + j * MATRIX_N);
+      MatrixC products[FRAGMENTS_M][FRAGMENTS_N], row_sums[FRAGMENTS_M];
+      [[unroll]] for (uint i = 0; i < FRAGMENTS_M; ++i) {
+        row_sums[i] = coopmatC(ELEMENT(0));
+        [[unroll]] for (uint j = 0; j < FRAGMENTS_N; ++j) products[i][j] = coopmatC(ELEMENT(0));
+      }
+      [[unroll]] for (uint part = 1; part <= PARTS; ++part)
+        [[unroll]] for (uint o = 0; o < OPERATIONS; ++o)
+          [[unroll]] for (uint i = 0; i < FRAGMENTS_M; ++i) {
+            const MatrixA of_a = fragment_part_a(stage, PARTS - part, subgroup_row + i * MATRIX_M,
+                                                 tile_step(step + u + o * MATRIX_K));
+            [[unroll]] for (uint j = 0; j < FRAGMENTS_N; ++j)
+              products[i][j] = coopMatMulAdd(of_a, fragment[j][o], products[i][j]);
+#if HAS_ADDENDS
+            row_sums[i] = coopMatMulAdd(of_a, ones, row_sums[i]);
+#endif
+          }
+      [[unroll]] for (uint j = 0; j < FRAGMENTS_N; ++j) {
+        const uint column = subgroup_column + j * MATRIX_N;
+        const MatrixC scales = scales_b(stage, tile_step(step + u), column, 0);
+        [[unroll]] for (uint i = 0; i < FRAGMENTS_M; ++i)
+          sums[i][j] = coopMatAdd(sums[i][j], coopMatMul(products[i][j], scales));
+#if HAS_ADDENDS
+        const MatrixC addends = scales_b(stage, tile_step(step + u), column, SCALES);
+        [[unroll]] for (uint i = 0; i < FRAGMENTS_M; ++i)
+          sums[i][j] = coopMatAdd(sums[i][j], coopMatMul(row_sums[i], addends));
+#endif
+      }
+    }
+}
+#elif PARTS > 1
 // The product of two numbers is that of all pairs of their parts. The three smallest pairs, together
 // about 2^-23 of it at most, are left out. Units truncate what they add to, so the pairs of one step
 // are added first, in the order of their size, and their sum is added to the others by an addition

@@ -182,10 +182,12 @@ double shared_ns(const Problem& p, const Variant& v, const DeviceRates& rates, c
   if (!uses_shared_memory(v)) return 0;
   // Tiles hold float32 for all operand types but float64, except for matrix units.
   const bool matrix = v.family == Family::kMatrix;
-  const double elements =
-      (staged_a(v) ? i.a_elements + i.a_shared : 0) + (staged_b(v) ? i.b_elements + i.b_shared : 0);
-  const double bytes = elements * (matrix ? static_cast<double>(unit_bytes(p.types)) : value_bytes);
-  return over(bytes, rates.shared_gbps);
+  const auto bytes = [&](Operand operand, double elements) {
+    return elements * (matrix ? static_cast<double>(unit_bytes(p.types, operand)) : value_bytes);
+  };
+  return over((staged_a(v) ? bytes(Operand::kA, i.a_elements + i.a_shared) : 0) +
+                  (staged_b(v) ? bytes(Operand::kB, i.b_elements + i.b_shared) : 0),
+              rates.shared_gbps);
 }
 
 double barriers_ns(const Variant& v, const DeviceRates& rates, const Issued& i) {
@@ -246,9 +248,12 @@ double issue_ns(const Problem& p, const Variant& v, const DeviceRates& rates, co
   const double tiles = std::ceil(i.depth / elements_of_trip(v));
   double instructions = i.invocations * tiles * kInstructionsPerTile;
   if (v.family == Family::kMatrix)
-    instructions += products_of(p.types) * i.multiply_adds * v.subgroup_size /
+    instructions += operations_of(v, p.types) * i.multiply_adds * v.subgroup_size /
                     (static_cast<double>(v.matrix_m) * v.matrix_n * v.matrix_k);
-  if (splits_operands(v, p.types))  // and an addition to each sum in each step
+  if (scales_sums(v, p.types))  // and a multiply-add to each sum for each scale and addend
+    instructions += kInstructionsPerSplit * i.a_shared +
+                    (has_addends(p.types) ? 2 : 1) * i.multiply_adds / scale_steps(p.types);
+  else if (splits_operands(v, p.types))  // and an addition to each sum in each step
     instructions +=
         kInstructionsPerSplit * (i.a_shared + i.b_shared) + i.multiply_adds / v.matrix_k;
   const double per_word = elements_per_word(v, p.types);

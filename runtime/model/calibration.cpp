@@ -248,9 +248,8 @@ double matrix_gflops(const DeviceRates& rates, const Types& types) {
     case DataType::kF16:
       return types.sums == Sums::kF16 ? rates.matrix_f16_f16_gflops : rates.matrix_f16_gflops;
     case DataType::kBf16:
-      return rates.matrix_bf16_gflops;
     case DataType::kF32:
-      return quantized(types) ? 0 : rates.matrix_bf16_gflops / products_of(types);
+      return rates.matrix_bf16_gflops;
     case DataType::kI8:
       return rates.matrix_i8_gflops;
     case DataType::kU8:
@@ -263,7 +262,7 @@ double matrix_gflops(const DeviceRates& rates, const Types& types) {
 }  // namespace
 
 double math_gflops(const DeviceRates& rates, const Types& types, const Variant& v) {
-  if (v.family == Family::kMatrix) return matrix_gflops(rates, types);
+  if (v.family == Family::kMatrix) return matrix_gflops(rates, types) / operations_of(v, types);
   if (v.dot > 1) return rates.dot_gflops;
   // Where it was not measured, as by version 0.1.0, the rate of most GPUs: data centres' have up to
   // that of float32, others 1/16 to 1/64 of it.

@@ -84,11 +84,12 @@ void add_fragment_stores(std::vector<CertificationCase>& cases, const Variant& v
 void add_magnitudes(std::vector<CertificationCase>& cases, const Variant& v, const Signature& s,
                     Problem aligned, bool exact) {
   set_scalars(aligned, s, 0.7f, 0.3f);
-  const std::int64_t fewest = round_up(kLeastDepthOfParts, exact ? v.tile_k : 1);
+  const std::int64_t fewest = round_up(least_depth_of_parts(s.types), exact ? v.tile_k : 1);
   for (const std::int64_t k : {fewest, aligned.k})
     for (const InjectedFault plant :
          {InjectedFault::kMagnitudes, InjectedFault::kOneLarge, InjectedFault::kInfinities}) {
       aligned.k = k;
+      if (quantized(s.types)) aligned.ldb = ld_quantized(aligned);
       cases.push_back({.problem = aligned, .plant = plant});
     }
 }

@@ -51,6 +51,10 @@ const uint CooperativeMatrixLayoutRowMajor = 0, CooperativeMatrixLayoutColumnMaj
 spirv_instruction(id = 80) MatrixC coopmatC(ELEMENT x);
 // The operator +.
 spirv_instruction(id = 129) MatrixC coopMatAdd(MatrixC x, MatrixC y);
+#if PARTS > 1 && B_FORMAT != PLAIN
+// Their products, element by element.
+spirv_instruction(id = 133) MatrixC coopMatMul(MatrixC x, MatrixC y);
+#endif
 // The constructor that converts a matrix.
 spirv_instruction(id = 115) MatrixN coopmatN(MatrixC x);
 #if SIGNED_OPERANDS == 0
@@ -83,6 +87,12 @@ spirv_instruction(id = 4457) MatrixB load_shared_b(
   load_shared_a(from[element], matrix_layout, stride, memory)
 #define coopMatLoadSharedB(from, element, matrix_layout, stride, memory) \
   load_shared_b(from[element], matrix_layout, stride, memory)
+#if PARTS > 1 && B_FORMAT != PLAIN
+spirv_instruction(id = 4457) MatrixC load_shared_c(
+    spirv_by_reference uint x, uint matrix_layout, uint stride, spirv_literal uint memory);
+#define coopMatLoadSharedC(from, element, matrix_layout, stride, memory) \
+  load_shared_c(from[element], matrix_layout, stride, memory)
+#endif
 spirv_instruction(id = 4457) MatrixA coopMatLoadVisibleA(
     spirv_by_reference SHARED_VECTOR from, uint matrix_layout, uint stride,
     spirv_literal uint memory, uint scope);

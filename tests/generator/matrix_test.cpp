@@ -1,5 +1,6 @@
 // Kernels for matrix units without a device: which ones are legal, and that their modules have the
 // form that drivers expect although shaderc does not know matrices.
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 
 #include <algorithm>
@@ -289,11 +290,15 @@ TEST(Matrix, FragmentsLieInATileThatHoldsThemAndModulesHaveTheSharedMemoryThatRu
 // The same for parts of float32 operands. Their modules are those for float16, but for the type.
 TEST(Matrix, ModulesThatSplitOperandsRoundTheirSums) {
   constexpr std::uint32_t kDecorate = 71, kFAdd = 129, kNoContraction = 42;
-  for (const char* way : {"", "stages=2 tile_k=16", "tile_m=32 tile_n=128 subgroup_m=32 tile_k=16"})
-    for (const Transpose a : {Transpose::kNo, Transpose::kYes})
-      for (const Transpose b : {Transpose::kNo, Transpose::kYes}) {
+  for (const char* way :
+       {"", "stages=2 tile_k=16", "tile_m=32 tile_n=128 subgroup_m=32 tile_k=16", "unroll_k=32",
+        "stages=2 tile_m=32 tile_n=32 subgroup_m=16 subgroup_n=16 unroll_k=32"})
+    for (const char* types : {"f32", "f32xq4b64", "f32xq6_k", "f32xq5_k"})
+      for (const char* transposes : {"nn", "nt", "tn", "tt"}) {
         const Variant v = changed(matrix_point(), std::string("stage=stored ") + way);
-        const Signature s = {.trans_a = a, .trans_b = b};
+        const Signature s = parse_signature(fmt::format("{}.{}", types, transposes));
+        const bool whole_scales = v.unroll_k == 32 && s.trans_b == Transpose::kYes;
+        if (quantized(s.types) && !whole_scales) continue;
         ASSERT_EQ(reason_for(v, s), "") << way;
         Shader shader = emit_gemm(v, s);
         for (const auto& [bfloat16, float16] :

@@ -49,6 +49,21 @@ MatrixC coopMatAdd(MatrixC x, MatrixC y) {
   return x;
 }
 
+#if PARTS > 1 && B_FORMAT != PLAIN
+MatrixC coopMatMul(MatrixC x, MatrixC y) {
+  for (uint i = 0; i < OWN_SUMS; ++i) x.own[i] *= y.own[i];
+  return x;
+}
+MatrixC repeated_row(uint stage, uint element) {
+  MatrixC c;
+  for (uint i = 0; i < OWN_SUMS; ++i) {
+    const uint at = i * SUBGROUP_SIZE + gl_SubgroupInvocationID;
+    c.own[i] = uintBitsToFloat(b_scales[stage][element + at % MATRIX_N]);
+  }
+  return c;
+}
+#endif
+
 MatrixC coopMatMulAdd(MatrixA a, MatrixB b, MatrixC c) {
   [[dont_unroll]] for (uint i = 0; i < OWN_SUMS; ++i) {
     const uint at = i * SUBGROUP_SIZE + gl_SubgroupInvocationID;

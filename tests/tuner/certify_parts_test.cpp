@@ -1,6 +1,9 @@
-// float32 on matrix units: kernels that split operands into bfloat16 parts keep float32's bound. No
-// software device multiplies bfloat16, so the units are emulated in GLSL
-// (tests/support/emulated_matrix.glsl): this program has templates of its own.
+// float32 on matrix units: kernels that split operands into bfloat16 parts keep float32's bound,
+// and so do those that multiply them by the integers of a quantised B. No software device
+// multiplies bfloat16, so the units are emulated in GLSL (tests/support/emulated_matrix.glsl): this
+// program has templates of its own.
+#include <fmt/format.h>
+
 #include <bit>
 #include <cstring>
 #include <string>
@@ -53,13 +56,14 @@ class CertifyPartsTest : public CertifyFixture {
         "family=matrix vector_width_a=4 vector_width_b=4 stage=stored shared_pad=8 " + changes);
     v.matrix_m = shape.m;
     v.matrix_n = shape.n;
-    v.matrix_k = v.unroll_k = shape.k;
+    v.matrix_k = shape.k;
+    v.unroll_k = std::max(v.unroll_k, shape.k);
     v.subgroup_size = static_cast<int>(device_->profile().limits.subgroup_size);
     if (v.subgroup_m == 0) v.subgroup_m = shape.m;
     if (v.subgroup_n == 0) v.subgroup_n = shape.n;
     v.tile_m = 2 * v.subgroup_m;
     v.tile_n = 2 * v.subgroup_n;
-    v.tile_k = std::max(v.tile_k, v.subgroups_k * shape.k);
+    v.tile_k = std::max(v.tile_k, v.subgroups_k * v.unroll_k);
     return v;
   }
 };
@@ -77,6 +81,22 @@ TEST_F(CertifyPartsTest, TwoTilesOtherShapesEpiloguesAndGroupsAreRight) {
   expect_right({kernel("stages=2", kShort), kernel("", kTall)}, {"f32.nt", "f32.tn"}, 2);
   expect_right({kernel("prefetch=peeled", kShort)}, {"f32.nt.bias_column+gelu_erf+residual"}, 1);
   expect_right({kernel("", kShort)}, {"f32.nn.grouped"}, 1);
+}
+
+TEST_F(CertifyPartsTest, AQuantisedBIsMultipliedAsIntegersInEveryWay) {
+  // Scales for 32 steps and for 16, without addends and with them. Loops over k, which are as long
+  // as two blocks and more, are shorter than lavapipe's longest.
+  expect_right({kernel("unroll_k=32", kShort), kernel("unroll_k=32 subgroup_n=16 prefetch=ahead"),
+                kernel("unroll_k=32 split_k=3 vector_width_a=1"),
+                kernel("unroll_k=32 subgroups_k=2 vector_width_a=2", kTall),
+                kernel("unroll_k=32 edge=exact tile_k=64")},
+               {"f32xq4_k.tt", "f32xq4b16z.tt", "f32xq8b64zf.nt", "f32xq6_k.nt", "f32xq4b32.nt",
+                "f32xq3_k.nt", "f32xq5_1.nt", "f32xq8b256z_f16.nt", "f32xmxfp4.nt", "f32xnvfp4.tt",
+                "f32xq2_k.nt", "f32xiq4_nl.nt", "f32xq8_0.nt"},
+               5);
+  expect_right({kernel("unroll_k=32 stages=2", kShort)}, {"f32xq5_1.tt", "f32xq4b32zf.nt"}, 1);
+  expect_right({kernel("unroll_k=32")},
+               {"f32xq4_k.nt.bias_column+gelu_erf+residual", "f32xq5_1.nt.grouped"}, 1);
 }
 
 TEST_F(CertifyPartsTest, NumbersThatAreNotFiniteOrHaveNoFirstPartAreMultipliedInFloat32) {
@@ -176,6 +196,46 @@ TEST_F(CertifyPartsTest, MutantsAreRefused) {
   };
   for (const auto& [from, to, way, shape] : kMutants)
     EXPECT_FALSE(mutant(kernel(way, shape), {}, from, to).passed) << from;
+}
+
+// Each changes what only a quantised B has.
+TEST_F(CertifyPartsTest, MutantsOfScaledSumsAreRefused) {
+  const struct {
+    const char *from, *to, *signature = "f32xq4_1.nt", *way = "";
+  } kMutants[] = {
+      {"coopMatMul(products[i][j], scales)", "products[i][j]"},
+      {"coopMatMul(row_sums[i], addends)", "addends"},
+      {"scales_b(stage, tile_step(step + u), column, SCALES)",
+       "scales_b(stage, tile_step(step + u), column, 0)"},
+      {"part <= PARTS; ++part)", "part < PARTS; ++part)", "f32xq8_0.nt"},
+      {"coopMatMulAdd(of_a, ones, row_sums[i])", "coopMatMulAdd(of_a, ones, products[i][0])"},
+      {"tile_step(step + u + o * MATRIX_K)", "tile_step(step + u)"},
+      {"SHARED_VECTOR(0x3f803f80u)", "SHARED_VECTOR(0x3f803f00u)"},
+      {"at.y * TILE_N + at.x], floatBitsToUint(b_scale[l].x)",
+       "at.x], floatBitsToUint(b_scale[l].x)", "f32xq6_k.nt"},
+      {"SCALES + at.y * TILE_N", "SCALES", "f32xq2_k.nt"},
+      {"b_tile_start + scale_position(l).y * SCALE_K", "b_tile_start", "f32xq6_k.nt"},
+      {"k0 + scale_position(l).y * SCALE_K", "k0", "f32xq6_k.nt"},
+      {"(step) / SCALE_K * TILE_N", "0", "f32xq3_k.nt"},
+      {"i / GROUPS_K, i % GROUPS_K", "i / GROUPS_K, 0", "f32xq6_k.nt"},
+      {"column0 + scale_position(l).x", "scale_position(l).x", "f32xq8_0.nt"},
+      {"vec2(1, -1)", "vec2(1, 1)"},
+      {"-scale * zero_point_of(line, step", "-scale * zero_point_of(line, 0 * step",
+       "f32xq4b32zf.nt"},
+      {"zero_point_b(line, step) 0.0", "zero_point_b(line, step) 1.0", "f32xq4b32zf.nt"},
+      {"zero_point_of(line, (step)", "zero_point_of(line, 0 * (step)", "f32xq4b32z.nt"},
+      {"integer_in(word, i, zero_point)) >> 16", "integer_in(word, i, zero_point)) >> 17"},
+      {"integer_in(word_b(line, at), at %", "integer_in(word_b(line, at), 0 *"},
+      {"integer_in(word_b(line, at)", "integer_in(word_b(line, step)", "f32xq4b32.nt", "split_k=2"},
+      {"scale = scale_b(line, at)", "scale = scale_b(line, 0)"},
+      {"* scale.x + scale.y;", "* scale.x;"},
+      {"offset_b % ldb + step", "step", "f32xq4_0.nt", "split_k=2"},
+  };
+  for (const auto& [from, to, signature, way] : kMutants)
+    EXPECT_FALSE(
+        mutant(kernel(std::string("unroll_k=32 ") + way), parse_signature(signature), from, to)
+            .passed)
+        << from;
 }
 
 }  // namespace

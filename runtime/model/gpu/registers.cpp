@@ -25,10 +25,22 @@ double fetched_registers(const Variant& v, const Types& types) {
 /// Registers of the fragments that are loaded ahead of their matrix operations.
 double fragment_registers(const Variant& v, const Types& types, const GpuGeneration& gpu) {
   const double lanes = gpu.fragment_lanes > 0 ? gpu.fragment_lanes : v.subgroup_size;
+  const double unit_bits = 8.0 * static_cast<double>(bytes_of(unit_type(types)));
+  // Sums of the steps that share a scale, the fragments of B for these steps and one of A, a
+  // scale, and beside addends one and sums of A's rows.
+  if (scales_sums(v, types)) {
+    const double one = static_cast<double>(v.matrix_m) * v.matrix_n,
+                 sums = static_cast<double>(v.subgroup_m) * v.subgroup_n + one,
+                 row_sums = static_cast<double>(v.subgroup_m) * v.matrix_n + one,
+                 fragments = static_cast<double>(v.subgroup_n) * scale_steps(types) +
+                             static_cast<double>(v.matrix_m) * v.matrix_k;
+    return (sums + (has_addends(types) ? row_sums : 0) + fragments * unit_bits / kRegisterBits) /
+           lanes;
+  }
   // All parts of the fragments of A and of one of B, and a sum for each product of two fragments.
   if (splits_operands(v, types))
-    return (static_cast<double>(v.subgroup_m + v.matrix_n) * v.matrix_k *
-                static_cast<double>(unit_bytes(types)) * 8 / kRegisterBits +
+    return (static_cast<double>(v.subgroup_m + v.matrix_n) * v.matrix_k * kParts * unit_bits /
+                kRegisterBits +
             static_cast<double>(v.subgroup_m) * v.matrix_n) /
            lanes;
   const double step = static_cast<double>(v.subgroup_m + v.subgroup_n) * v.matrix_k *
