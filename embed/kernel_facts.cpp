@@ -14,7 +14,7 @@ rte_operand operand_facts(const Variant& v, const Signature& s, Operand operand)
   const LoadPath path = is_a ? v.load_path_a : v.load_path_b;
   const PackLayout layout = pack_layout(v, s, operand);
   // A pack kernel reads a quantised B by words as well.
-  const int width = quantized_b ? load_values(v, s.types) : is_a ? load.a : load.b;
+  const int width = quantized_b ? aligned_values(v, s.types) : is_a ? load.a : load.b;
   const bool windows = !is_a && reads_windows(v, s.types);
   return {.width = width,
           .line_width = std::min(width, is_a ? line.a : line.b),
@@ -51,7 +51,7 @@ rte_kernel kernel_facts(const Variant& v, const Signature& s) {
           .column = v.raster == Raster::kColumn,
           .atomic = v.reduction == Reduction::kAtomic,
           .divides_k = may_divide_k(v, s),
-          .least_k = splits_operands(v, s.types) ? least_depth_of_parts(s.types) : 0,
+          .least_k = recomputes_sums(v, s.types) ? least_depth_of_parts(s.types) : 0,
           .slowness = slowness(v, s.types),
           .trips = static_cast<int>(loop_trips(v, 1) - others),
           .other_trips = static_cast<int>(others),

@@ -63,6 +63,8 @@ void define_units(Defines& defines, const Variant& v, const Signature& s) {
   define_matrix(defines,
                 {v.matrix_m, v.matrix_n, v.matrix_k, unit_type(s.types), sum_type(s.types)});
   set_define(defines, "PARTS", parts_of(s.types));
+  set_flag(defines, "SCALES_SUMS", scales_sums(v, s.types));
+  set_flag(defines, "RECOMPUTES_SUMS", recomputes_sums(v, s.types));
   if (scales_sums(v, s.types)) {
     set_define(defines, "SCALE_K", scale_steps(s.types));
     set_flag(defines, "HAS_ADDENDS", has_addends(s.types));

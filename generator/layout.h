@@ -297,8 +297,7 @@ inline int piece_rows(const Variant& v, const Types& t) {
 }
 
 /// Whether a matrix kernel splits its float32 operands into bfloat16 parts, which the units
-/// multiply (templates/matrix/split.glsl). A quantised B is multiplied as integers, which are one
-/// such part each.
+/// multiply (templates/matrix/split.glsl), but for a quantised B.
 inline bool splits_operands(const Variant& v, const Types& t) {
   return v.family == Family::kMatrix && t.a == DataType::kF32;
 }
@@ -310,13 +309,19 @@ inline int parts_of(const Types& t) { return t.a == DataType::kF32 ? kParts : 1;
 inline int parts_of(const Types& t, Operand operand) {
   return operand == Operand::kB && quantized(t) ? 1 : parts_of(t);
 }
-/// Whether scales of a quantised B multiply sums of products, and steps of k that share one then.
+/// Whether a matrix kernel multiplies A by the integers of a quantised B, which bfloat16 holds, and
+/// sums by their scales (templates/matrix/b_quantized.glsl); and steps of k that share a scale.
+/// Beside a float16 A, B is dequantised to float16.
 inline bool scales_sums(const Variant& v, const Types& t) {
-  return splits_operands(v, t) && quantized(t);
+  return v.family == Family::kMatrix && quantized(t) && unit_type(t) == DataType::kBf16;
 }
 inline int scale_steps(const Types& t) {
   constexpr int kMost = 32;  // A subgroup holds the fragments of B for all of them in registers.
   return std::min(has_block_format(t) ? layout_of(t.b.format).scaled : t.b.block, kMost);
+}
+/// Values of a quantised B at whose multiples it must begin.
+inline int aligned_values(const Variant& v, const Types& t) {
+  return scales_sums(v, t) ? scale_steps(t) : load_values(v, t);
 }
 /// Whether values of a quantised B are not only multiples of their scales.
 inline bool has_addends(const Types& t) {
@@ -326,23 +331,28 @@ inline bool has_addends(const Types& t) {
 /// pairs (i, j) of their parts with i + j < kParts. Beside addends, sums of A's rows are products,
 /// too.
 inline double operations_of(const Variant& v, const Types& t) {
-  if (!splits_operands(v, t)) return 1;
-  if (!quantized(t)) return kParts * (kParts + 1) / 2.0;
-  return kParts * (has_addends(t) ? 1 + static_cast<double>(v.matrix_n) / v.subgroup_n : 1);
+  if (scales_sums(v, t))
+    return parts_of(t) * (has_addends(t) ? 1 + static_cast<double>(v.matrix_n) / v.subgroup_n : 1);
+  return splits_operands(v, t) ? kParts * (kParts + 1) / 2.0 : 1;
 }
-/// Fewest steps of k of a problem whose operands are split. In units of u = 2^-24 of the sum of
-/// magnitudes, alpha, beta and their sum cost 3, the pairs that are left out 2, adding the sum of
-/// each operation along k to the others 1 an operation, and the additions within operations at most
-/// 18, if a unit truncates each of 16 products one bit below the last of the largest one, and their
-/// sum. For two operations that is 25, and the bound of the standard precision is k + 3. With a
-/// quantised B the bound is k + 7. Four operations (32 steps by 8) add to sums of the first part,
-/// and each truncates 10 addends; two roundings scale these, and each 16 steps are added twice: 45
-/// and k / 8, for 48 steps and more less than the bound.
+/// Whether sums of a matrix kernel that are not finite are computed again, in float32: those of
+/// parts, and those that scales multiply (templates/matrix/store.glsl).
+inline bool recomputes_sums(const Variant& v, const Types& t) {
+  return splits_operands(v, t) || scales_sums(v, t);
+}
+/// Fewest steps of k where sums are computed again if they are not finite. In units of u = 2^-24 of
+/// the sum of magnitudes, alpha, beta and their sum cost 3, the pairs that are left out 2, adding
+/// the sum of each operation along k to the others 1 an operation, and the additions within
+/// operations at most 18, if a unit truncates each of 16 products one bit below the last of the
+/// largest one, and their sum. For two operations that is 25, and the bound of the standard
+/// precision is k + 3. With a quantised B the bound is k + 7. Four operations (32 steps by 8) add
+/// to sums of the first part, and each truncates 10 addends; two roundings scale these, and each 16
+/// steps are added twice: 45 and k / 8, for 48 steps and more less than the bound.
 inline int least_depth_of_parts(const Types& t) { return quantized(t) ? 48 : 24; }
 /// How many times longer than predicted a kernel may take where its data asks for it, as far as
 /// submissions provide for it. Sums that are not finite take about 50 times as long with float32
 /// operands in parts (templates/matrix/store.glsl): a submission of 0.25 s, 0.8 s.
-inline int slowness(const Variant& v, const Types& t) { return splits_operands(v, t) ? 16 : 1; }
+inline int slowness(const Variant& v, const Types& t) { return recomputes_sums(v, t) ? 16 : 1; }
 /// Bytes of an element in the tiles of a matrix kernel, in all of its parts.
 inline std::int64_t unit_bytes(const Types& t, Operand operand) {
   return parts_of(t, operand) * bytes_of(unit_type(t));
@@ -373,7 +383,7 @@ inline bool narrows_fragments(const Variant& v, const Signature& s) {
 inline bool stores_fragments(const Variant& v, const Signature& s) {
   const Signature kernel = gemm_signature(v, s);
   return narrows_fragments(v, s) ||
-         (v.subgroups_k == 1 && !splits_operands(v, s.types) &&
+         (v.subgroups_k == 1 && !recomputes_sums(v, s.types) &&
           kernel.types.c == sum_type(kernel.types) && bytes_of(kernel.types.c) == kElementBytes &&
           !any(kernel.epilogue) && v.reduction == Reduction::kOrdered);
 }

@@ -58,7 +58,7 @@ StoredOperand stored_operand(const Variant& v, const Problem& p, const Placement
       .window_vectors = !is_a && reads_windows(v, p.types) ? whole_vectors(p.types.b.format) : 0};
   if (x.path == LoadPath::kDirect) x.path = LoadPath::kBuffer;
   // A pack kernel reads a quantised B by words as well.
-  if (!is_a && quantized(p.types)) x.width = load_values(v, p.types);
+  if (!is_a && quantized(p.types)) x.width = aligned_values(v, p.types);
   if (packed) x.path = pack_layout(v, s, operand).path;
   x.line_width = std::min(x.width, is_a ? line_elements(v, s).a : line_elements(v, s).b);
   const bool words = !is_a && quantized(p.types);
@@ -168,18 +168,13 @@ constexpr std::array kProblemRules = {
                   return std::max({c.p.m, c.p.n, c.p.k, c.p.lda, c.p.ldb, c.p.ldc}) <= kLargestSize;
                 }},
     ProblemRule{
-        "float32 operands of matrix are multiplied in parts, whose error is within the bound "
-        "of float32 sums of 24 products and more, 48 with a quantised B: k must be at least that",
+        "parts of float32 operands of matrix, and bfloat16 and integers of a quantised B, are "
+        "multiplied within the bound of float32 sums of 24 products, and of 48 with a quantised B: "
+        "k must be at least that",
         [](const Case& c) {
-          return !splits_operands(c.v, c.p.types) || c.p.k >= least_depth_of_parts(c.p.types);
+          return !recomputes_sums(c.v, c.p.types) || c.p.k >= least_depth_of_parts(c.p.types);
         },
         [](const Case& c) { return fmt::format("k is {}", c.p.k); }},
-    ProblemRule{"scales of a quantised B multiply sums of steps that share one: B must begin with "
-                "these",
-                [](const Case& c) {
-                  return !scales_sums(c.v, c.p.types) ||
-                         c.at.offset_b % scale_steps(c.p.types) == 0;
-                }},
     ProblemRule{"edge exact needs m, n and k in multiples of tile_m, tile_n and unroll_k (tile_k "
                 "for tiled and matrix)",
                 [](const Case& c) {

@@ -108,19 +108,19 @@ constexpr std::array kSignatureRules = {
         "matrix_n x matrix_k",
         [](const TypedKernel& c) { return c.v.family != Family::kMatrix || offers_types(c); }},
     SignatureRule{
-        "float32 operands of matrix are split into parts on their way to shared memory, in the "
+        "float32 operands of matrix, and bfloat16 beside a quantised B, go to shared memory in the "
         "order in which they are stored: load_path buffer, scope subgroup, stage stored",
         [](const TypedKernel& c) {
-          return !splits_operands(c.v, c.s.types) ||
+          return !recomputes_sums(c.v, c.s.types) ||
                  (c.v.load_path_a == LoadPath::kBuffer && c.v.load_path_b == LoadPath::kBuffer &&
                   c.v.stage == Stage::kStored);
         }},
-    SignatureRule{
-        "sums of parts that are not finite are computed again in a loop over k, which the device's "
-        "driver would leave too early",
-        [](const TypedKernel& c) {
-          return !splits_operands(c.v, c.s.types) || c.limits.max_loop_trips == 0;
-        }},
+    SignatureRule{"sums of parts, or with a quantised B, that are not finite are computed again in "
+                  "a loop over "
+                  "k, which the device's driver would leave too early",
+                  [](const TypedKernel& c) {
+                    return !recomputes_sums(c.v, c.s.types) || c.limits.max_loop_trips == 0;
+                  }},
     SignatureRule{"matrix units multiply half precision with f16 arithmetic, 8-bit integers with "
                   "i8 arithmetic, which the device lacks",
                   [](const TypedKernel& c) {
@@ -136,7 +136,8 @@ constexpr std::array kSignatureRules = {
                            c.v.load_path_b == LoadPath::kBuffer;
                   }},
     SignatureRule{
-        "beside a float32 A, scales of a quantised B multiply sums of whole matrix operations: "
+        "beside A in f32 or bf16, scales of a quantised B multiply sums of whole matrix "
+        "operations: "
         "unroll_k must be steps that share a scale or a multiple, and those be multiples of "
         "matrix_k, which is at least 8",
         [](const TypedKernel& c) {

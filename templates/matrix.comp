@@ -28,9 +28,8 @@
 //: PACKED_A, PACKED_B            whether a pack kernel has laid fragments side by side (DIRECT)
 //: ALONG_K_A, ALONG_K_B          whether the operand is stored along k: A as m x k, B as n x k
 //: PARTS                         3: operands are float32, split into bfloat16 parts (matrix/split.glsl); else 1
-//: B_FORMAT                      PLAIN, or QUANTIZED or BLOCKS (matrix/b_quantized.glsl): beside float32, its
-//:                               integers are multiplied, and scales multiply their sums
-//: SCALE_K, HAS_ADDENDS          of a quantised B with PARTS 3
+//: B_FORMAT                      PLAIN, or QUANTIZED or BLOCKS (matrix/b_quantized.glsl)
+//: SCALES_SUMS                   whether the integers of a quantised B are multiplied, and their sums by scales
 //: STAGE                         SHARED, STORED: tiles lie in shared memory along k, or in the order of memory;
 //:                               NONE: both operands are DIRECT
 //: STAGES                        how many tiles of an operand lie in shared memory: 1, or 2
@@ -90,8 +89,8 @@ uint subgroup_step;  // the first of the tile's steps that this subgroup multipl
 #define tile_step(step) (step)
 #endif
 
-#if PARTS > 1 && B_FORMAT != PLAIN
-// The unit multiplies the parts of A, of the smallest first, by the integers of B. Their sums over the
+#if SCALES_SUMS
+// The unit multiplies A, of its parts the smallest first, by the integers of B. Their sums over the
 // steps that share a scale are multiplied by it and added to the others, by operations that round, and so
 // are products of the sums of A's rows and the addends.
 const uint OPERATIONS = SCALE_K / MATRIX_K;  // along the steps that share a scale

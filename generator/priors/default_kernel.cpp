@@ -171,8 +171,9 @@ std::vector<Prior> default_kernels(const DeviceProfile& device, const DeviceLimi
   const Problem like = is_grouped(p) ? equal_batch(p, filled_groups(p)) : p;
   const auto add = [&](const Variant& v, const std::string& source) {
     const auto same = [&](const Prior& known) { return known.variant == v; };
-    // No GPU has run float32 on matrix units yet: it is measured first.
-    if (splits_operands(v, p.types) || illegal_reason(v, limits, p, placement)) return false;
+    // No GPU has run float32 on matrix units yet, nor sums that scales multiply: they are measured
+    // first.
+    if (recomputes_sums(v, p.types) || illegal_reason(v, limits, p, placement)) return false;
     if (std::ranges::none_of(kernels, same)) kernels.push_back({v, source});
     return true;
   };

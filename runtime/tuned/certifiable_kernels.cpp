@@ -36,7 +36,7 @@ std::vector<CertifiableKernel> of_nearest_class(const KernelRanking& measured,
   for (const RankedChoice& choice : measured.ranked(staged, own_buffers(staged), limits)) {
     const Variant& variant = choice.candidate->variant;
     if (!illegal_reason(variant, limits, p, at) &&
-        splits_operands(variant, p.types) == splits_operands(variant, near.problem.types))
+        recomputes_sums(variant, p.types) == recomputes_sums(variant, near.problem.types))
       append(kernels, std::array{CertifiableKernel{variant, near.time_ratio * choice.expected_ns}});
   }
   return kernels;

@@ -79,7 +79,7 @@ void add_fragment_stores(std::vector<CertificationCase>& cases, const Variant& v
   cases.push_back({.problem = aligned, .nan_in_c = true});
 }
 
-/// The fewest products for which parts are multiplied, in whose bound a part that is missing or a
+/// The fewest products of kernels that compute sums again, in whose bound a part that is missing or a
 /// unit that rounds within an operation shows most, and more.
 void add_magnitudes(std::vector<CertificationCase>& cases, const Variant& v, const Signature& s,
                     Problem aligned, bool exact) {
@@ -173,7 +173,7 @@ std::vector<CertificationCase> certification_cases(const Variant& v, const Signa
   };
   if (s.grouped) {
     cases = grouped_cases(v, s, load, line);
-    if (splits_operands(v, s.types))
+    if (recomputes_sums(v, s.types))
       for (CertificationCase test : grouped_cases(v, s, load, line)) {
         test.plant = InjectedFault::kMagnitudes;
         cases.push_back(std::move(test));
@@ -220,7 +220,7 @@ std::vector<CertificationCase> certification_cases(const Variant& v, const Signa
   set_scalars(aligned, s, -1, 0.5f);
   cases.push_back({.problem = aligned});
   add_fragment_stores(cases, v, s, aligned);
-  if (splits_operands(v, s.types)) add_magnitudes(cases, v, s, aligned, exact);
+  if (recomputes_sums(v, s.types)) add_magnitudes(cases, v, s, aligned, exact);
   // Float64 computed by pairs of float32 would have their range.
   if (is_float64(s.types))
     cases.push_back({.problem = aligned, .plant = InjectedFault::kMagnitudes});

@@ -1,16 +1,16 @@
 //: Tiles of a quantised B, stored n x k: an invocation fetches values along k of one column, those
 //: of a word or four of a block, which fill one vector in shared memory. Beside a float16 A they are
-//: dequantised to float16 on the way. Beside a float32 A only their integers go there, as bfloat16
-//: numbers, and what dequantises them lies in tiles of its own: a value is its integer times a scale,
-//: plus an addend. Values beyond k are arbitrary finite numbers, since A is zero there.
+//: dequantised to float16 on the way. Else only their integers go there, as bfloat16 numbers, and what
+//: dequantises them lies in tiles of its own: a value is its integer times a scale, plus an addend.
+//: Values beyond k are arbitrary finite numbers, since A is zero there.
 //:
 //: B_FORMAT                    QUANTIZED: words of values (load/quantized.glsl), or BLOCKS of a GGUF file
 //:                             (load/blocks.glsl)
 //: VECTOR_WIDTH_B              words of pairs of values that a load becomes
 //: STAGES                      tiles in shared memory
 //: STORE_ROWS_B, STORE_STEP_B  in which order invocations store columns
-//: PARTS                       3 beside a float32 A, else 1
-//: SCALE_K, HAS_ADDENDS        beside a float32 A: steps of k that share a scale, and whether addends differ from 0
+//: SCALES_SUMS                 of matrix.comp; then SCALE_K, the steps of k that share a scale, and HAS_ADDENDS,
+//:                             whether addends differ from 0
 #if B_FORMAT == BLOCKS
 #include "load/blocks.glsl"
 const uint VALUES_PER_WORD = 4;  // that a load unpacks
@@ -18,7 +18,7 @@ const uint VALUES_PER_WORD = 4;  // that a load unpacks
 #include "load/quantized.glsl"
 #endif
 
-#if PARTS > 1
+#if SCALES_SUMS
 // A column of op(B): its number in the buffer, or its first byte. From a step of it on, a word of integers and
 // their zero point, and the scale and the addend that make values of them.
 #if B_FORMAT == BLOCKS
@@ -89,7 +89,7 @@ const uint B_LOADS_EACH = (B_LOADS + LOCAL_SIZE - 1) / LOCAL_SIZE;
 #else
 #define position_b(l) load_position(l, B_LOADS, B_WORDS)
 #endif
-#if PARTS > 1 && HAS_ADDENDS
+#if SCALES_SUMS && HAS_ADDENDS
 // Behind the columns of a tile lie ones, which multiply A to the sums of its rows.
 const uint ONES = MATRIX_K / SHARED_ELEMENTS;
 shared SHARED_VECTOR b_tile[STAGES][TILE_N * SHARED_STRIDE + ONES];
@@ -97,7 +97,7 @@ shared SHARED_VECTOR b_tile[STAGES][TILE_N * SHARED_STRIDE + ONES];
 shared SHARED_VECTOR b_tile[STAGES][TILE_N * SHARED_STRIDE];
 #endif
 uint b_next[B_LOADS_EACH];
-#if PARTS > 1
+#if SCALES_SUMS
 // Scales, and addends behind them, by groups of SCALE_K steps and columns.
 const uint GROUPS_K = TILE_K / SCALE_K, SCALES = GROUPS_K * TILE_N;
 const uint SCALES_EACH = (SCALES + LOCAL_SIZE - 1) / LOCAL_SIZE;
@@ -121,7 +121,7 @@ uint b_tile_start;  // first step of the next tile
 
 void begin_tiles_b(uint column0) {
   b_tile_start = offset_b % ldb;
-#if PARTS > 1
+#if SCALES_SUMS
   [[unroll]] for (uint l = 0; l < B_LOADS_EACH; ++l)
     b_line[l] = line_b(clamp_index(column0 + position_b(l).x, n - 1));
   [[unroll]] for (uint l = 0; l < SCALES_EACH; ++l)
@@ -135,14 +135,14 @@ void begin_tiles_b(uint column0) {
   [[unroll]] for (uint l = 0; l < B_LOADS_EACH; ++l)
     b_column[l] = offset_b / ldb + clamp_index(column0 + position_b(l).x, n - 1);
 #endif
-#if PARTS > 1 && HAS_ADDENDS
+#if SCALES_SUMS && HAS_ADDENDS
   const uint i = gl_LocalInvocationIndex;
   if (i < STAGES * ONES)
     put_shared(b_tile[i / ONES][TILE_N * SHARED_STRIDE + i % ONES], SHARED_VECTOR(0x3f803f80u));
 #endif
 }
 
-#if PARTS > 1
+#if SCALES_SUMS
 void fetch_word_b(uint l, uint step) {
   b_next[l] = word_b(b_line[l], step);
   b_zero_point[l] = zero_point_b(b_line[l], step);
@@ -168,7 +168,7 @@ uint step_of_b(uint l) { return position_b(l).y * VALUES_PER_WORD; }
 void fetch_tile_b() {
   [[unroll]] for (uint l = 0; l < B_LOADS_EACH; ++l)
     fetch_word_b(l, b_tile_start + step_of_b(l));
-#if PARTS > 1
+#if SCALES_SUMS
   [[unroll]] for (uint l = 0; l < SCALES_EACH; ++l)
     b_scale[l] = scale_b(b_scale_line[l], b_tile_start + scale_position(l).y * SCALE_K);
 #endif
@@ -180,7 +180,7 @@ void fetch_last_tile_b(uint k0) {
     const uint step = k0 + step_of_b(l);
     fetch_word_b(l, b_tile_start + (step < k ? step : 0));
   }
-#if PARTS > 1
+#if SCALES_SUMS
   [[unroll]] for (uint l = 0; l < SCALES_EACH; ++l) {
     const uint step = k0 + scale_position(l).y * SCALE_K;
     b_scale[l] = scale_b(b_scale_line[l], b_tile_start + (step < k ? step : 0));
@@ -194,7 +194,7 @@ void put_tile_b(uint stage) {
     if (!has_load(l, B_LOADS)) break;
 #endif
     const uvec2 at = position_b(l);
-#if PARTS > 1
+#if SCALES_SUMS
     const VECTOR_B halves = integers(b_next[l], b_zero_point[l]);
 #elif B_FORMAT == BLOCKS
     const VECTOR_B halves = dequantized(b_next[l], b_scale[l]);
@@ -211,7 +211,7 @@ void put_tile_b(uint stage) {
     }
 #endif
   }
-#if PARTS > 1
+#if SCALES_SUMS
   [[unroll]] for (uint l = 0; l < SCALES_EACH; ++l) {
     if (SCALES % LOCAL_SIZE > 0 && !has_load(l, SCALES)) break;
     const uvec2 at = scale_position(l);
@@ -226,7 +226,7 @@ void put_tile_b(uint stage) {
 #define fragment_b(stage, step, column)                                                  \
   coopMatLoadSharedB(b_tile[stage], (column) * SHARED_STRIDE + (step) / SHARED_ELEMENTS, \
                      CooperativeMatrixLayoutColumnMajor, SHARED_STRIDE, NonPrivate)
-#if PARTS > 1
+#if SCALES_SUMS
 // Scales or addends from a step and a column of the tile on, the same in all rows.
 #define scales_b(stage, step, column, first) \
   coopMatLoadSharedC(b_scales[stage], (first) + (step) / SCALE_K * TILE_N + (column), \

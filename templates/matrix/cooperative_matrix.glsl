@@ -51,7 +51,7 @@ const uint CooperativeMatrixLayoutRowMajor = 0, CooperativeMatrixLayoutColumnMaj
 spirv_instruction(id = 80) MatrixC coopmatC(ELEMENT x);
 // The operator +.
 spirv_instruction(id = 129) MatrixC coopMatAdd(MatrixC x, MatrixC y);
-#if PARTS > 1 && B_FORMAT != PLAIN
+#if SCALES_SUMS
 // Their products, element by element.
 spirv_instruction(id = 133) MatrixC coopMatMul(MatrixC x, MatrixC y);
 #endif
@@ -87,7 +87,7 @@ spirv_instruction(id = 4457) MatrixB load_shared_b(
   load_shared_a(from[element], matrix_layout, stride, memory)
 #define coopMatLoadSharedB(from, element, matrix_layout, stride, memory) \
   load_shared_b(from[element], matrix_layout, stride, memory)
-#if PARTS > 1 && B_FORMAT != PLAIN
+#if SCALES_SUMS
 spirv_instruction(id = 4457) MatrixC load_shared_c(
     spirv_by_reference uint x, uint matrix_layout, uint stride, spirv_literal uint memory);
 #define coopMatLoadSharedC(from, element, matrix_layout, stride, memory) \

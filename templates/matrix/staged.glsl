@@ -185,6 +185,20 @@ void put_tile_$a(uint stage) {
 }
 #endif
 
+#if SCALES_SUMS
+// An element in memory.
+float element_$a(uint $row, uint step) {
+#if ALONG_K_$A
+  const uint i = offset_$a + $row * ld$a + step;
+#else
+  const uint i = offset_$a + step * ld$a + $row;
+#endif
+  const uint word = word_of($a[i / ELEMENTS_$A], i % ELEMENTS_$A / ELEMENTS_PER_WORD);
+  return uintBitsToFloat(word >> i % 2 * 16 << 16);  // of bfloat16
+}
+#define fragment_part_$a(stage, part, row, step) fragment_$a(stage, row, step)
+#endif
+
 // The fragment from a $row and a step of the tile on. Rows of a tile along k are rows of A or
 // columns of B, those of another tile are steps of k.
 #define TILE_ALONG_K_$A (ALONG_K_$A || STAGE == SHARED)

@@ -7,7 +7,7 @@
 //: C_TILE           the tile of an operand whose place the fragments take; else they have their own
 //: VECTOR_WIDTH_C   elements of C a store
 //: SUBGROUPS_K      subgroups that each hold a part of the sums
-//: PARTS            of matrix.comp
+//: RECOMPUTES_SUMS  whether sums that are not finite are computed again
 #include "epilogue/store_vector.glsl"
 
 #if FRAGMENT_STORES == WHOLE
@@ -82,7 +82,7 @@ ELEMENT sum_at(uint i) {
 #define fragment_barrier() subgroupBarrier()
 #endif
 
-#if PARTS > 1
+#if RECOMPUTES_SUMS
 // An operand that is infinite, or so large that its first part is, makes sums of parts infinite or NaN
 // where those of float32 need not be. Such sums are computed again, in float32.
 // Bits are compared, since drivers may take all numbers for finite.
@@ -120,7 +120,7 @@ void store_fragment(bool vectors, uint row, uint column) {
     RESULT_C sum;
     [[unroll]] for (uint w = 0; w < VECTOR_WIDTH_C; ++w)
       sum[w] = RESULT(sum_at(first + w));
-#if PARTS > 1
+#if RECOMPUTES_SUMS
     if (!are_finite(sum, to_column)) sum = float32_sums(to_row, to_column);
 #endif
     store_vector(vectors, sum, to_row, to_column);

@@ -293,7 +293,7 @@ TEST(Matrix, ModulesThatSplitOperandsRoundTheirSums) {
   for (const char* way :
        {"", "stages=2 tile_k=16", "tile_m=32 tile_n=128 subgroup_m=32 tile_k=16", "unroll_k=32",
         "stages=2 tile_m=32 tile_n=32 subgroup_m=16 subgroup_n=16 unroll_k=32"})
-    for (const char* types : {"f32", "f32xq4b64", "f32xq6_k", "f32xq5_k"})
+    for (const char* types : {"f32", "f32xq4b64", "f32xq6_k", "f32xq5_k", "bf16xq5_k"})
       for (const char* transposes : {"nn", "nt", "tn", "tt"}) {
         const Variant v = changed(matrix_point(), std::string("stage=stored ") + way);
         const Signature s = parse_signature(fmt::format("{}.{}", types, transposes));

@@ -49,7 +49,7 @@ MatrixC coopMatAdd(MatrixC x, MatrixC y) {
   return x;
 }
 
-#if PARTS > 1 && B_FORMAT != PLAIN
+#if SCALES_SUMS
 MatrixC coopMatMul(MatrixC x, MatrixC y) {
   for (uint i = 0; i < OWN_SUMS; ++i) x.own[i] *= y.own[i];
   return x;

@@ -97,6 +97,10 @@ TEST_F(CertifyPartsTest, AQuantisedBIsMultipliedAsIntegersInEveryWay) {
   expect_right({kernel("unroll_k=32 stages=2", kShort)}, {"f32xq5_1.tt", "f32xq4b32zf.nt"}, 1);
   expect_right({kernel("unroll_k=32")},
                {"f32xq4_k.nt.bias_column+gelu_erf+residual", "f32xq5_1.nt.grouped"}, 1);
+  expect_right({kernel("unroll_k=32 vector_width_a=2"),
+                kernel("unroll_k=32 subgroups_k=2 prefetch=ahead split_k=2", kTall),
+                kernel("unroll_k=32 stages=2", kShort)},
+               {"bf16xq8_0_bf16.nt", "bf16xq4_1.tt", "bf16xmxfp4.nt.grouped"}, 2);
 }
 
 TEST_F(CertifyPartsTest, NumbersThatAreNotFiniteOrHaveNoFirstPartAreMultipliedInFloat32) {
@@ -230,6 +234,10 @@ TEST_F(CertifyPartsTest, MutantsOfScaledSumsAreRefused) {
       {"scale = scale_b(line, at)", "scale = scale_b(line, 0)"},
       {"* scale.x + scale.y;", "* scale.x;"},
       {"offset_b % ldb + step", "step", "f32xq4_0.nt", "split_k=2"},
+      {"row * lda + step", "row * lda", "bf16xq8_0.nt"},
+      {"step * lda + row", "step * lda", "bf16xq8_0.tt"},
+      {"i % ELEMENTS_A / ELEMENTS_PER_WORD", "0", "bf16xq8_0.nt"},
+      {"word >> i % 2 * 16 << 16", "word << 16", "bf16xq8_0.nt"},
   };
   for (const auto& [from, to, signature, way] : kMutants)
     EXPECT_FALSE(

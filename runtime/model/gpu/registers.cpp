@@ -26,7 +26,7 @@ double fetched_registers(const Variant& v, const Types& types) {
 double fragment_registers(const Variant& v, const Types& types, const GpuGeneration& gpu) {
   const double lanes = gpu.fragment_lanes > 0 ? gpu.fragment_lanes : v.subgroup_size;
   const double unit_bits = 8.0 * static_cast<double>(bytes_of(unit_type(types)));
-  // Sums of the steps that share a scale, the fragments of B for these steps and one of A, a
+  // Sums of steps that share a scale, the fragments of B for these steps and one of A, a
   // scale, and beside addends one and sums of A's rows.
   if (scales_sums(v, types)) {
     const double one = static_cast<double>(v.matrix_m) * v.matrix_n,
