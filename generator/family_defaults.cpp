@@ -186,7 +186,7 @@ std::vector<Variant> family_defaults(Family family, const DeviceLimits& limits) 
         defaults.push_back(parts_default(usual, shape.k));
         // Beside a quantised B, whose scales are those of 16 or 32 steps.
         constexpr int kScaleSteps = 32;
-        defaults.push_back(parts_default(usual, kScaleSteps));
+        if (shape.k < kScaleSteps) defaults.push_back(parts_default(usual, kScaleSteps));
       }
   return defaults;
 }

@@ -33,7 +33,7 @@ void define_operand(Defines& defines, const Variant& v, const Signature& s, Oper
   set("READ", in_capitals(name(read)));
   set("ALONG_K", is_a == ((is_a ? s.trans_a : s.trans_b) == Transpose::kNo) ? 1 : 0);
   if (v.family == Family::kMatrix) {
-    // A word of quantised values becomes one vector of float16 pairs.
+    // A word of quantised values becomes one vector of pairs.
     const int width = is_a ? v.vector_width_a : store_width_b(v, s);
     set_words(defines, fmt::format("VECTOR_WIDTH_{}", letter), fmt::format("VECTOR_{}", letter),
               width);

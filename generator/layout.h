@@ -197,7 +197,7 @@ inline int values_per_word(const Types& t) { return 32 / t.b.bits; }
 inline int least_values(const Types& t) {
   return has_block_format(t) ? kGroup : values_per_word(t);
 }
-/// Values of a block of a GGUF file that one load of a matrix kernel takes: two words of float16.
+/// Values of a block of a GGUF file that one load of a matrix kernel takes: two words of pairs.
 inline constexpr int kMatrixQuad = 4;
 /// Values of a quantised B that one load takes.
 inline int load_values(const Variant& v, const Types& t) {
@@ -345,14 +345,20 @@ inline bool recomputes_sums(const Variant& v, const Types& t) {
 /// the sum of each operation along k to the others 1 an operation, and the additions within
 /// operations at most 18, if a unit truncates each of 16 products one bit below the last of the
 /// largest one, and their sum. For two operations that is 25, and the bound of the standard
-/// precision is k + 3. With a quantised B the bound is k + 7. Four operations (32 steps by 8) add
-/// to sums of the first part, and each truncates 10 addends; two roundings scale these, and each 16
-/// steps are added twice: 45 and k / 8, for 48 steps and more less than the bound.
+/// precision is k + 3. With a quantised B the bound is k + 7. Parts are added from the smallest on,
+/// so that only operations of the first part truncate addends beside large sums: four (32 steps by
+/// 8; fewer and longer ones lose less), each 8 products, the sum before and the result. Two
+/// roundings scale these sums, and each 16 steps are added twice: 40 + 2 + 3 and k / 8, which is
+/// less than the bound for 48 steps and more.
 inline int least_depth_of_parts(const Types& t) { return quantized(t) ? 48 : 24; }
 /// How many times longer than predicted a kernel may take where its data asks for it, as far as
 /// submissions provide for it. Sums that are not finite take about 50 times as long with float32
-/// operands in parts (templates/matrix/store.glsl): a submission of 0.25 s, 0.8 s.
-inline int slowness(const Variant& v, const Types& t) { return recomputes_sums(v, t) ? 16 : 1; }
+/// operands in parts (templates/matrix/store.glsl): a submission of 0.25 s, 0.8 s. Those of a
+/// quantised B take up to three times as long as these on lavapipe, since each factor is unpacked
+/// alone, and what they are compared with half as long.
+inline int slowness(const Variant& v, const Types& t) {
+  return scales_sums(v, t) ? 96 : splits_operands(v, t) ? 16 : 1;
+}
 /// Bytes of an element in the tiles of a matrix kernel, in all of its parts.
 inline std::int64_t unit_bytes(const Types& t, Operand operand) {
   return parts_of(t, operand) * bytes_of(unit_type(t));
@@ -450,7 +456,7 @@ inline StoreRows store_rows(const Variant& v, const Types& t, int width, int row
                               .step = loads / std::gcd(loads, (v.tile_k + v.shared_pad) / vector)};
   return rows % (permuted.together * permuted.step) == 0 ? permuted : StoreRows();
 }
-/// Words in a vector of B's tile: of a quantised B the float16 values that a load becomes.
+/// Words in a vector of B's tile: of a quantised B the pairs of values that a load becomes.
 inline int store_width_b(const Variant& v, const Signature& s) {
   if (!reads_quantized(v, s)) return v.vector_width_b;
   return (has_block_format(s.types) ? kMatrixQuad : values_per_word(s.types)) / 2;

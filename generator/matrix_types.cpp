@@ -18,7 +18,7 @@ constexpr std::size_t kBoundWord = 3;
 constexpr std::uint32_t kOpTypeVoid = 19, kOpTypeInt = 21, kOpTypeFloat = 22, kOpTypeFunction = 33,
                         kOpTypeCooperativeMatrix = 4456;
 constexpr std::uint32_t kBfloat16Encoding = 0;  // FPEncoding BFloat16KHR
-constexpr std::uint32_t kOpDecorate = 71, kOpFAdd = 129, kNoContraction = 42;
+constexpr std::uint32_t kOpDecorate = 71, kOpFAdd = 129, kOpFMul = 133, kNoContraction = 42;
 
 /// A scalar type: the words of its declaration after the id.
 struct ScalarType {
@@ -74,13 +74,19 @@ Wanted wanted_scalars(SpirvWords module, std::uint32_t& bound) {
   return wanted;
 }
 
-/// Ids of the sums of two matrices.
+/// Ids of the sums of two matrices that drivers could leave to a matrix operation, which truncates:
+/// not those of products of elements, which become multiply-adds of elements, rounded once.
 std::vector<std::uint32_t> matrix_sums(SpirvWords module) {
-  std::vector<std::uint32_t> types, sums;
+  std::vector<std::uint32_t> types, products, sums;
+  const auto among = [](const std::vector<std::uint32_t>& ids, std::uint32_t id) {
+    return std::ranges::find(ids, id) != ids.end();
+  };
   for_each_spirv_instruction(module, [&](SpirvWords instruction) {
-    if (spirv_opcode(instruction) == kOpTypeCooperativeMatrix) types.push_back(instruction[1]);
-    if (spirv_opcode(instruction) == kOpFAdd &&
-        std::ranges::find(types, instruction[1]) != types.end())
+    const std::uint32_t opcode = spirv_opcode(instruction);
+    if (opcode == kOpTypeCooperativeMatrix) types.push_back(instruction[1]);
+    if (opcode == kOpFMul && among(types, instruction[1])) products.push_back(instruction[2]);
+    if (opcode == kOpFAdd && among(types, instruction[1]) && !among(products, instruction[3]) &&
+        !among(products, instruction[4]))
       sums.push_back(instruction[2]);
   });
   return sums;

@@ -135,16 +135,16 @@ constexpr std::array kSignatureRules = {
                     return c.v.family != Family::kMatrix || !quantized(c.s.types) ||
                            c.v.load_path_b == LoadPath::kBuffer;
                   }},
-    SignatureRule{
-        "beside A in f32 or bf16, scales of a quantised B multiply sums of whole matrix "
-        "operations: "
-        "unroll_k must be steps that share a scale or a multiple, and those be multiples of "
-        "matrix_k, which is at least 8",
-        [](const TypedKernel& c) {
-          return !scales_sums(c.v, c.s.types) ||
-                 (c.v.unroll_k % scale_steps(c.s.types) == 0 &&
-                  scale_steps(c.s.types) % c.v.matrix_k == 0 && c.v.matrix_k >= 8);
-        }},
+    SignatureRule{"beside A in f32 or bf16, scales of a quantised B multiply sums of whole matrix "
+                  "operations: "
+                  "unroll_k must be a multiple of the 16 or 32 steps that share a scale, and these "
+                  "of matrix_k, "
+                  "which is at least 8",
+                  [](const TypedKernel& c) {
+                    return !scales_sums(c.v, c.s.types) ||
+                           (c.v.unroll_k % scale_steps(c.s.types) == 0 &&
+                            scale_steps(c.s.types) % c.v.matrix_k == 0 && c.v.matrix_k >= 8);
+                  }},
     SignatureRule{"fragments must be whole vectors: vector_width_a and vector_width_b words must "
                   "divide them along what lies together in memory",
                   [](const TypedKernel& c) {

@@ -105,11 +105,13 @@ void multiply_tile(uint stage) {
         [[unroll]] for (uint o = 0; o < OPERATIONS; ++o)
           fragment[j][o] =
               fragment_b(stage, tile_step(step + u + o * MATRIX_K), subgroup_column + j * MATRIX_N);
-      MatrixC products[FRAGMENTS_M][FRAGMENTS_N], row_sums[FRAGMENTS_M];
-      [[unroll]] for (uint i = 0; i < FRAGMENTS_M; ++i) {
-        row_sums[i] = coopmatC(ELEMENT(0));
+      MatrixC products[FRAGMENTS_M][FRAGMENTS_N];
+      [[unroll]] for (uint i = 0; i < FRAGMENTS_M; ++i)
         [[unroll]] for (uint j = 0; j < FRAGMENTS_N; ++j) products[i][j] = coopmatC(ELEMENT(0));
-      }
+#if HAS_ADDENDS
+      MatrixC row_sums[FRAGMENTS_M];
+      [[unroll]] for (uint i = 0; i < FRAGMENTS_M; ++i) row_sums[i] = coopmatC(ELEMENT(0));
+#endif
       [[unroll]] for (uint part = 1; part <= PARTS; ++part)
         [[unroll]] for (uint o = 0; o < OPERATIONS; ++o)
           [[unroll]] for (uint i = 0; i < FRAGMENTS_M; ++i) {

@@ -28,6 +28,13 @@ std::int64_t padded_ld(std::int64_t columns, int vector_width) {
 /// Leaves a small gap between matrices, as vector loads allow.
 std::int64_t batch_stride(std::int64_t span, std::int64_t step) { return round_up(span + 5, step); }
 
+/// Kernels that compute sums again are for products of a least number of steps: a shorter k becomes
+/// that much longer.
+std::int64_t with_least_depth(const Variant& v, const Types& t, std::int64_t k, std::int64_t step) {
+  const std::int64_t least = recomputes_sums(v, t) ? least_depth_of_parts(t) : 0;
+  return k < least ? k + round_up(least, step) : k;
+}
+
 /// The next larger k, but for a part of a block, with which blocks fill the windows in which a
 /// kernel reads them. Every other time a row is whole vectors, so that all numbers of rows are
 /// legal.
@@ -79,8 +86,8 @@ void add_fragment_stores(std::vector<CertificationCase>& cases, const Variant& v
   cases.push_back({.problem = aligned, .nan_in_c = true});
 }
 
-/// The fewest products of kernels that compute sums again, in whose bound a part that is missing or a
-/// unit that rounds within an operation shows most, and more.
+/// The fewest products of kernels that compute sums again, in whose bound a part that is missing or
+/// a unit that rounds within an operation shows most, and more.
 void add_magnitudes(std::vector<CertificationCase>& cases, const Variant& v, const Signature& s,
                     Problem aligned, bool exact) {
   set_scalars(aligned, s, 0.7f, 0.3f);
@@ -122,7 +129,8 @@ std::vector<CertificationCase> grouped_cases(const Variant& v, const Signature& 
     CertificationCase test = {.groups = groups_of(sizes[i], kExperts)};
     const std::int64_t m = rows_of(test.groups) + (i % 2 == 0 ? kRowsBehind : 1);
     // Two blocks of a quantised B and a part of a third one differ in their scales.
-    const std::int64_t k = i == 1 ? std::max<std::int64_t>(ks[i], 2 * s.types.b.block + 8) : ks[i];
+    const std::int64_t k = with_least_depth(
+        v, s.types, i == 1 ? std::max<std::int64_t>(ks[i], 2 * s.types.b.block + 8) : ks[i], v.dot);
     Problem& p = test.problem;
     p = grouped_problem(m, ns[i], k, grouping_of(test.groups, kExperts), s.trans_b, s.types);
     p.lda = padded_ld(stored_a(p).columns, line.a);
@@ -149,9 +157,10 @@ std::vector<CertificationCase> certification_cases(const Variant& v, const Signa
   const std::vector<std::int64_t> ns = sizes_around(v.tile_n, exact ? v.tile_n : 1);
   // Two blocks of a quantised B and a part of a third one differ in their scales. The two-stage
   // loop of matrix handles two tiles an iteration: five tiles let it run twice and end.
-  const std::vector<std::int64_t> ks =
+  std::vector<std::int64_t> ks =
       sizes_around(std::max({v.tile_k, v.unroll_k, 8, s.types.b.block}) * v.dot * v.split_k, step_k,
                    v.family == Family::kMatrix && v.stages == 2 ? 5 : 2);
+  for (std::int64_t& k : ks) k = with_least_depth(v, s.types, k, step_k);
   // A pack kernel reads operands of any alignment.
   LoadElements load = load_elements(v, s);
   if (v.packed_a == Packed::kYes) load.a = 1;
@@ -169,6 +178,7 @@ std::vector<CertificationCase> certification_cases(const Variant& v, const Signa
       const Problem& p = test.problem;
       return illegal_reason(v, limits, p, guarded_placement(p), sums).has_value();
     });
+    for (CertificationCase& test : cases) test.finite_guards = recomputes_sums(v, s.types);
     return cases;
   };
   if (s.grouped) {

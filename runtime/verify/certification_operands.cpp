@@ -37,24 +37,25 @@ double random_value(DataType type, Random& random) {
 
 bool is_integer(DataType type) { return is_8_bit(type) || type == DataType::kI32; }
 
-/// Returns a buffer of elements that belong to no matrix yet: NaN, or random bytes for types
-/// without NaN.
-std::vector<char> guarded_buffer(DataType type, std::int64_t elements, Random& random) {
+/// Returns a buffer of elements that belong to no matrix yet: `guard`, or random bytes for
+/// integers.
+std::vector<char> guarded_buffer(DataType type, std::int64_t elements, float guard,
+                                 Random& random) {
   std::vector<char> buffer(static_cast<std::size_t>(elements * bytes_of(type)));
   if (is_integer(type)) {
     std::generate(buffer.begin(), buffer.end(),
                   [&] { return static_cast<char>(random.below(256)); });
     return buffer;
   }
-  const std::vector<float> nan(static_cast<std::size_t>(elements),
-                               std::numeric_limits<float>::quiet_NaN());
-  narrow(type, nan.data(), buffer.data(), elements);
+  const std::vector<float> guards(static_cast<std::size_t>(elements), guard);
+  narrow(type, guards.data(), buffer.data(), elements);
   return buffer;
 }
 
-/// along_k: whether rows run along k.
+/// along_k: whether rows run along k. beside_equal: whether the other operand's elements are equal
+/// with InjectedFault::kOneLarge.
 void fill(char* matrix, Extent extent, std::int64_t ld, DataType type, InjectedFault plant,
-          bool along_k, Random& random) {
+          bool along_k, bool beside_equal, Random& random) {
   std::vector<double> row(static_cast<std::size_t>(extent.columns));
   for (std::int64_t r = 0; r < extent.rows; ++r) {
     for (std::int64_t at = 0; at < extent.columns; ++at) {
@@ -74,7 +75,9 @@ void fill(char* matrix, Extent extent, std::int64_t ld, DataType type, InjectedF
             value, static_cast<int>(random.below(2 * static_cast<std::uint64_t>(most) + 1)) - most);
       }
       if (plant == InjectedFault::kOneLarge)
-        value = (along_k ? at : r) == 3 ? 1 : std::ldexp(1.4 + std::abs(value) / 80, -12);
+        value = (along_k ? at : r) == 3 ? 1
+                : beside_equal          ? 0x1.fcp-23
+                                        : std::ldexp(1.4 + std::abs(value) / 80, -12);
     }
     narrow(type, row.data(), matrix + r * ld * bytes_of(type), extent.columns);
   }
@@ -238,22 +241,25 @@ CertificationOperands certification_operands(const CertificationCase& test) {
   Random random(0x5eed + static_cast<std::uint64_t>(p.m * 31 + p.n * 17 + p.k));
   const GuardedSizes sizes = guarded_sizes(p);
   const Types& t = p.types;
-  // Elements outside the matrix, also those between its rows, stay NaN, so that a read past a row
-  // shows.
-  x.a = guarded_buffer(t.a, sizes.a, random);
+  // Elements outside the matrix, also those between its rows, stay NaN or large, so that a read
+  // past a row shows.
+  const float guard = test.finite_guards ? 0x1p15f : std::numeric_limits<float>::quiet_NaN();
+  x.a = guarded_buffer(t.a, sizes.a, guard, random);
   for (std::int64_t i = 0; i < p.batch; ++i)
     fill(x.a.data() + (kGuardElements + i * p.stride_a) * bytes_of(t.a), stored_a(p), p.lda, t.a,
-         test.plant, p.trans_a == Transpose::kNo, random);
+         test.plant, p.trans_a == Transpose::kNo, quantized(t), random);
   if (quantized(t)) {
-    x.b = random_b(t, sizes.b, random);
-    const RandomQuantization quantization = random_quantization(p, random);
+    const bool equal = test.plant == InjectedFault::kOneLarge;
+    x.b = equal ? equal_b(t, sizes.b) : random_b(t, sizes.b, random);
+    const RandomQuantization quantization =
+        equal ? equal_quantization(p) : random_quantization(p, random);
     x.scales = quantization.scales;
     x.zero_points = quantization.zero_points;
   } else {
-    x.b = guarded_buffer(t.a, sizes.b, random);
+    x.b = guarded_buffer(t.a, sizes.b, guard, random);
     for (std::int64_t i = 0; i < p.batch * matrices_b(p); ++i)
       fill(x.b.data() + (kGuardElements + i * p.stride_b) * bytes_of(t.a), stored_b(p), p.ldb, t.a,
-           test.plant, p.trans_b == Transpose::kYes, random);
+           test.plant, p.trans_b == Transpose::kYes, false, random);
   }
   // Outside C lie canaries of random value.
   x.c = random_operand(DataType::kI8, sizes.c * bytes_of(t.c), random);

@@ -18,13 +18,18 @@ enum class InjectedFault : std::uint8_t {
   kDenormals,
   kInfinities,
   kMagnitudes,  ///< Values have magnitudes from 2^-60 to 2^60 (float64: from 2^-480 to 2^480).
-  kOneLarge     ///< Of the products along k one is 1, and the others are a little below 2^-23.
+  /// Of the products along k one is large, and the others a little below 2^-23 of it; a quantised B
+  /// has equal values.
+  kOneLarge
 };
 
 struct CertificationCase {
   Problem problem;
   InjectedFault plant = InjectedFault::kNothing;
   bool nan_in_c = false;  ///< C holds NaN before a call with beta == 0.
+  /// Large numbers, not NaN, lie around A and B: what is read there shows where a kernel computes
+  /// sums again that are not finite.
+  bool finite_guards = false;
   std::vector<Group> groups =
       {};  ///< Of a grouped problem. Rows behind them are not to be written.
 };

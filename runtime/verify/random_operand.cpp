@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "core/block_format.h"
+#include "core/block_quantize.h"
 #include "core/half.h"
 
 namespace rooftile {
@@ -107,6 +108,29 @@ RandomQuantization random_quantization(const Problem& p, Random& random) {
   if (p.types.b.zero_point == ZeroPoint::kFloat)
     result.zero_points =
         random_floats(p.types.a, blocks, 0, static_cast<float>((1 << p.types.b.bits) - 1), random);
+  return result;
+}
+
+std::vector<char> equal_b(const Types& types, std::int64_t elements) {
+  if (!has_block_format(types)) {
+    const int middle = 1 << (types.b.bits - 1),
+              value = types.b.zero_point == ZeroPoint::kMiddle ? middle + middle / 2 : middle;
+    const int byte = types.b.bits == 4 ? value * 0x11 : value;
+    return std::vector<char>(static_cast<std::size_t>(bytes_of_b(types, elements)),
+                             static_cast<char>(byte));
+  }
+  const BlockLayout& layout = layout_of(types.b.format);
+  std::vector<float> values(static_cast<std::size_t>(layout.elements), 0.5f);
+  for (std::size_t i = kGroup - 1; i < values.size(); i += kGroup) values[i] = 127.0f / 128;
+  std::vector<char> block(static_cast<std::size_t>(layout.bytes));
+  quantize_block(types.b.format, values.data(), reinterpret_cast<std::uint8_t*>(block.data()));
+  return repeated(block, elements / layout.elements * layout.bytes);
+}
+
+RandomQuantization equal_quantization(const Problem& p) {
+  if (!has_separate_scales(p.types)) return {};
+  RandomQuantization result = {.scales = ones(p.types.a, quantized_blocks(p))};
+  result.zero_points.resize(static_cast<std::size_t>(quantized_bytes(p).zero_points));
   return result;
 }
 

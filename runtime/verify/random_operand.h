@@ -34,4 +34,9 @@ struct RandomQuantization {
 };
 RandomQuantization random_quantization(const Problem& p, Random& random);
 
+/// A quantised B whose integers are equal and powers of two, as far as its format allows, in blocks
+/// of equal scales, and what quantises it.
+std::vector<char> equal_b(const Types& types, std::int64_t elements);
+RandomQuantization equal_quantization(const Problem& p);
+
 }  // namespace rooftile

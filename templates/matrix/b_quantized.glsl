@@ -136,8 +136,7 @@ void begin_tiles_b(uint column0) {
     b_column[l] = offset_b / ldb + clamp_index(column0 + position_b(l).x, n - 1);
 #endif
 #if SCALES_SUMS && HAS_ADDENDS
-  const uint i = gl_LocalInvocationIndex;
-  if (i < STAGES * ONES)
+  for (uint i = gl_LocalInvocationIndex; i < STAGES * ONES; i += LOCAL_SIZE)
     put_shared(b_tile[i / ONES][TILE_N * SHARED_STRIDE + i % ONES], SHARED_VECTOR(0x3f803f80u));
 #endif
 }

@@ -20,14 +20,14 @@ MatrixC coopmatC(float x) {
 MatrixC coopMatMulAdd(MatrixA a, MatrixB b, MatrixC c);
 MatrixC coopMatAdd(MatrixC x, MatrixC y);
 MatrixC coopMatMul(MatrixC x, MatrixC y);
-MatrixC repeated_row(uint stage, uint element);
+MatrixC emulated_c(uint stage, uint element, uint matrix_layout, uint stride);
 
 // Expanded where a variable of this name holds the stage of the tile.
 #define coopMatLoadSharedA(from, element, matrix_layout, stride, memory) \
   MatrixA(stage, element, matrix_layout, stride)
 #define coopMatLoadSharedB(from, element, matrix_layout, stride, memory) \
   MatrixB(stage, element, matrix_layout, stride)
-#define coopMatLoadSharedC(from, element, matrix_layout, stride, memory) repeated_row(stage, element)
+#define coopMatLoadSharedC(from, element, matrix_layout, stride, memory) emulated_c(stage, element, matrix_layout, stride)
 #if defined(C_TILE)
 #define coopMatStoreSharedC(to, element, x, matrix_layout, stride, memory, scope)           \
   for (uint own_ = 0, at_ = gl_SubgroupInvocationID; own_ < OWN_SUMS; ++own_, at_ += SUBGROUP_SIZE) \

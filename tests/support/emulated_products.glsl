@@ -54,11 +54,12 @@ MatrixC coopMatMul(MatrixC x, MatrixC y) {
   for (uint i = 0; i < OWN_SUMS; ++i) x.own[i] *= y.own[i];
   return x;
 }
-MatrixC repeated_row(uint stage, uint element) {
+MatrixC emulated_c(uint stage, uint element, uint matrix_layout, uint stride) {
   MatrixC c;
   for (uint i = 0; i < OWN_SUMS; ++i) {
-    const uint at = i * SUBGROUP_SIZE + gl_SubgroupInvocationID;
-    c.own[i] = uintBitsToFloat(b_scales[stage][element + at % MATRIX_N]);
+    const uint at = i * SUBGROUP_SIZE + gl_SubgroupInvocationID, row = at / MATRIX_N, column = at % MATRIX_N;
+    const bool by_rows = matrix_layout == CooperativeMatrixLayoutRowMajor;
+    c.own[i] = uintBitsToFloat(b_scales[stage][element + (by_rows ? row * stride + column : column * stride + row)]);
   }
   return c;
 }

@@ -87,7 +87,7 @@ TEST_F(CertifyPartsTest, AQuantisedBIsMultipliedAsIntegersInEveryWay) {
   // Scales for 32 steps and for 16, without addends and with them. Loops over k, which are as long
   // as two blocks and more, are shorter than lavapipe's longest.
   expect_right({kernel("unroll_k=32", kShort), kernel("unroll_k=32 subgroup_n=16 prefetch=ahead"),
-                kernel("unroll_k=32 split_k=3 vector_width_a=1"),
+                kernel("unroll_k=32 subgroup_m=16 split_k=3 vector_width_a=1"),
                 kernel("unroll_k=32 subgroups_k=2 vector_width_a=2", kTall),
                 kernel("unroll_k=32 edge=exact tile_k=64")},
                {"f32xq4_k.tt", "f32xq4b16z.tt", "f32xq8b64zf.nt", "f32xq6_k.nt", "f32xq4b32.nt",
@@ -158,6 +158,28 @@ TEST_F(CertifyPartsTest, IntegersWhoseSumsFloat32HoldsAreExact) {
   }
 }
 
+// Beside a large sum the first part of this number loses most to a unit that truncates, and the
+// others would lose as much if they were not added before.
+TEST_F(CertifyPartsTest, TheSmallestPartsAreAddedFirst) {
+  const Kernel kernel(device_, this->kernel("unroll_k=32"), parse_signature("f32xq8_0.nt"),
+                      ShaderCache({}));
+  const CertificationCase test = {
+      .problem = packed_problem(16, 16, 48, kNo, kYes, 1, parse_types("f32xq8_0"))};
+  CertificationOperands x = certification_operands(test);
+  for (std::int64_t row = 0; row < 16; ++row)
+    for (std::int64_t step = 0; step < 48; ++step) {
+      const float value = step == 0 ? 1 : step < 32 ? 0x1.3e7deap-15f : 0;
+      std::memcpy(x.a.data() + 4 * (x.placement.offset_a + row * test.problem.lda + step), &value,
+                  4);
+    }
+  constexpr std::size_t kBlockBytes = 34;  // A float16 of 1, and integers.
+  for (std::size_t at = 0; at < x.b.size(); ++at)
+    x.b[at] = static_cast<char>(at % kBlockBytes == 0 ? 0 : at % kBlockBytes == 1 ? 0x3c : 65);
+  const CaseResult result = run_case(*device_, kernel, test, x);
+  EXPECT_EQ(result.wrong, "");
+  EXPECT_LT(result.worst_ratio, 0.6);
+}
+
 // In units of 2^-24 of the sum of magnitudes. If units added to all sums, errors would grow with k.
 TEST_F(CertifyPartsTest, ErrorsAreAboutThoseOfFloat32) {
   const Signature nt = {.trans_b = kYes};
@@ -211,7 +233,12 @@ TEST_F(CertifyPartsTest, MutantsOfScaledSumsAreRefused) {
       {"coopMatMul(row_sums[i], addends)", "addends"},
       {"scales_b(stage, tile_step(step + u), column, SCALES)",
        "scales_b(stage, tile_step(step + u), column, 0)"},
-      {"part <= PARTS; ++part)", "part < PARTS; ++part)", "f32xq8_0.nt"},
+      {"part = 1; part <= PARTS", "part = 2; part <= PARTS", "f32xq8_0.nt"},
+      {"EXTRA_BITS = 1", "EXTRA_BITS = 0", "f32xq8_0.nt"},  // a unit that loses more
+      {"EXTRA_BITS = 1", "EXTRA_BITS = 0", "bf16xq4_1.nt"},
+      {"CooperativeMatrixLayoutRowMajor, 0,", "CooperativeMatrixLayoutColumnMajor, 0,"},
+      {"count > 3 ? x.w", "count > 2 ? x.w", "f32xq8_0.nt"},
+      {"count > 2 ? x.z", "count > 1 ? x.z", "f32xq8_0.nt"},
       {"coopMatMulAdd(of_a, ones, row_sums[i])", "coopMatMulAdd(of_a, ones, products[i][0])"},
       {"tile_step(step + u + o * MATRIX_K)", "tile_step(step + u)"},
       {"SHARED_VECTOR(0x3f803f80u)", "SHARED_VECTOR(0x3f803f00u)"},

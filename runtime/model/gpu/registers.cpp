@@ -87,7 +87,8 @@ bool surely_fits_registers(const Variant& v, const Types& types, const GpuGenera
   if (v.family == Family::kMatrix && gpu.matrix_multiply_adds <= gpu.multiply_adds) return false;
   // A compiler may unpack all words of a quantised B of a trip ahead.
   const Types unpacked{.a = types.a, .c = types.c, .sums = types.sums};
-  return needed_registers(v, unpacked, gpu) <= kSureShare * available_registers(v, gpu);
+  return std::max(needed_registers(v, types, gpu), needed_registers(v, unpacked, gpu)) <=
+         kSureShare * available_registers(v, gpu);
 }
 
 }  // namespace rooftile
