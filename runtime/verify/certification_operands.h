@@ -18,7 +18,7 @@ enum class InjectedFault : std::uint8_t {
   kDenormals,
   kInfinities,
   kMagnitudes,  ///< Values have magnitudes from 2^-60 to 2^60 (float64: from 2^-480 to 2^480).
-  /// Of the products along k one is large, and the others a little below 2^-23 of it; a quantised B
+  /// One product along k is large, and each other one a little less than 2^-23 of it. A quantised B
   /// has equal values.
   kOneLarge
 };

@@ -34,8 +34,8 @@ struct RandomQuantization {
 };
 RandomQuantization random_quantization(const Problem& p, Random& random);
 
-/// A quantised B whose integers are equal and powers of two, as far as its format allows, in blocks
-/// of equal scales, and what quantises it.
+/// Returns a quantised B of equal scales and equal integers, which are powers of two as far as its
+/// format allows, and its separate scales and zero points.
 std::vector<char> equal_b(const Types& types, std::int64_t elements);
 RandomQuantization equal_quantization(const Problem& p);
 

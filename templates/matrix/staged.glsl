@@ -194,7 +194,7 @@ float element_$a(uint $row, uint step) {
   const uint i = offset_$a + step * ld$a + $row;
 #endif
   const uint word = word_of($a[i / ELEMENTS_$A], i % ELEMENTS_$A / ELEMENTS_PER_WORD);
-  return uintBitsToFloat(word >> i % 2 * 16 << 16);  // of bfloat16
+  return uintBitsToFloat(word >> (i % 2 * 16) << 16);  // a bfloat16 number
 }
 #define fragment_part_$a(stage, part, row, step) fragment_$a(stage, row, step)
 #endif

@@ -264,7 +264,7 @@ TEST_F(CertifyPartsTest, MutantsOfScaledSumsAreRefused) {
       {"row * lda + step", "row * lda", "bf16xq8_0.nt"},
       {"step * lda + row", "step * lda", "bf16xq8_0.tt"},
       {"i % ELEMENTS_A / ELEMENTS_PER_WORD", "0", "bf16xq8_0.nt"},
-      {"word >> i % 2 * 16 << 16", "word << 16", "bf16xq8_0.nt"},
+      {"word >> (i % 2 * 16) << 16", "word << 16", "bf16xq8_0.nt"},
   };
   for (const auto& [from, to, signature, way] : kMutants)
     EXPECT_FALSE(

@@ -1,0 +1,78 @@
+// Operands of matrix kernels as their units multiply them: the parts of float32, the integers of a
+// quantised B whose scales multiply sums, and the error bound of both.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+
+#include "core/block_layout.h"
+#include "core/variant.h"
+#include "generator/signature.h"
+
+namespace rooftile {
+
+/// Whether a matrix kernel splits its float32 operands into bfloat16 parts, which the units
+/// multiply (templates/matrix/split.glsl), but for a quantised B.
+inline bool splits_operands(const Variant& v, const Types& t) {
+  return v.family == Family::kMatrix && t.a == DataType::kF32;
+}
+/// For matrix kernels: the type that the units multiply, and the number of parts of an element. A
+/// kind with float16 parts would be a parameter of Variant, on which these functions then depend.
+inline constexpr int kParts = 3;
+inline DataType unit_type(const Types& t) { return t.a == DataType::kF32 ? DataType::kBf16 : t.a; }
+inline int parts_of(const Types& t) { return t.a == DataType::kF32 ? kParts : 1; }
+inline int parts_of(const Types& t, Operand operand) {
+  return operand == Operand::kB && quantized(t) ? 1 : parts_of(t);
+}
+/// Whether a matrix kernel multiplies A by the integers of a quantised B, which bfloat16 holds, and
+/// sums by their scales (templates/matrix/b_quantized.glsl); and steps of k that share a scale.
+/// Beside a float16 A, B is dequantised to float16.
+inline bool scales_sums(const Variant& v, const Types& t) {
+  return v.family == Family::kMatrix && quantized(t) && unit_type(t) == DataType::kBf16;
+}
+inline int scale_steps(const Types& t) {
+  constexpr int kMost = 32;  // A subgroup holds the fragments of B for all of them in registers.
+  return std::min(has_block_format(t) ? layout_of(t.b.format).scaled : t.b.block, kMost);
+}
+/// Whether values of a quantised B are multiples of their scales plus a minimum or the share of a
+/// float zero point.
+inline bool has_addends(const Types& t) {
+  return has_block_format(t) ? layout_of(t.b.format).minimum : t.b.zero_point == ZeroPoint::kFloat;
+}
+/// Operations of matrix units for the product of two fragments: one for each pair (i, j) of parts
+/// with i + j < kParts. Where there are addends, operations sum A's rows, too.
+inline double operations_of(const Variant& v, const Types& t) {
+  if (scales_sums(v, t))
+    return parts_of(t) * (has_addends(t) ? 1 + static_cast<double>(v.matrix_n) / v.subgroup_n : 1);
+  return splits_operands(v, t) ? kParts * (kParts + 1) / 2.0 : 1;
+}
+/// Whether sums of a matrix kernel that are not finite are computed again, in float32: those of
+/// parts, and those that scales multiply (templates/matrix/store.glsl).
+inline bool recomputes_sums(const Variant& v, const Types& t) {
+  return splits_operands(v, t) || scales_sums(v, t);
+}
+/// Fewest steps of k where sums are computed again if they are not finite. In units of u = 2^-24 of
+/// the sum of magnitudes, alpha, beta and their sum cost 3, the pairs that are left out 2, adding
+/// the sum of each operation along k to the others 1 an operation, and the additions within
+/// operations at most 18, if a unit truncates each of 16 products one bit below the last of the
+/// largest one, and their sum. For two operations that is 25, and the bound of the standard
+/// precision is k + 3. With a quantised B the bound is k + 7. Parts are added from the smallest on,
+/// so that only operations of the first part truncate addends beside large sums: four (32 steps by
+/// 8; fewer and longer ones lose less), each 8 products, the sum before and the result. Two
+/// roundings scale these sums, and each 16 steps are added twice: 40 + 2 + 3 and k / 8, which is
+/// less than the bound for 48 steps and more.
+inline int least_depth_of_parts(const Types& t) { return quantized(t) ? 48 : 24; }
+/// How many times longer than predicted a kernel may take where its data asks for it, as far as
+/// submissions provide for it. Sums that are not finite take about 50 times as long with float32
+/// operands in parts (templates/matrix/store.glsl): a submission of 0.25 s, 0.8 s. With a
+/// quantised B they take six times that: each factor is unpacked alone, three times as long on
+/// lavapipe, and the kernel itself is predicted to take half as long.
+inline int slowness(const Variant& v, const Types& t) {
+  return scales_sums(v, t) ? 96 : splits_operands(v, t) ? 16 : 1;
+}
+/// Bytes of an element in the tiles of a matrix kernel, in all of its parts.
+inline std::int64_t unit_bytes(const Types& t, Operand operand) {
+  return parts_of(t, operand) * bytes_of(unit_type(t));
+}
+
+}  // namespace rooftile
