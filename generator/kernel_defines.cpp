@@ -37,8 +37,7 @@ void define_operand(Defines& defines, const Variant& v, const Signature& s, Oper
     const int width = is_a ? v.vector_width_a : store_width_b(v, s);
     set_words(defines, fmt::format("VECTOR_WIDTH_{}", letter), fmt::format("VECTOR_{}", letter),
               width);
-    if (splits_operands(v, s.types) && (is_a || !quantized(s.types)))
-      set("VECTOR", vector_type(DataType::kF32, width));
+    if (splits(v, s.types, operand)) set("VECTOR", vector_type(DataType::kF32, width));
     set("ELEMENTS", width * elements_per_word(v, s.types));
     return;
   }
@@ -62,7 +61,7 @@ void define_vectors_of_c(Defines& defines, const Variant& v, const Signature& s)
 void define_units(Defines& defines, const Variant& v, const Signature& s) {
   define_matrix(defines,
                 {v.matrix_m, v.matrix_n, v.matrix_k, unit_type(s.types), sum_type(s.types)});
-  set_define(defines, "PARTS", parts_of(s.types));
+  set_define(defines, "PARTS", parts_of(s.types, Operand::kA));
   set_flag(defines, "SCALES_SUMS", scales_sums(v, s.types));
   set_flag(defines, "RECOMPUTES_SUMS", recomputes_sums(v, s.types));
   if (scales_sums(v, s.types)) {

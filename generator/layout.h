@@ -388,7 +388,7 @@ inline StoreRows store_rows(const Variant& v, const Types& t, int width, int row
   constexpr int kBankWords = 32;
   const int vector = width * elements_per_word(v, t), loads = v.tile_k / vector,
             vectors = kBankWords / width;
-  if (v.store_map == StoreMap::kPlain || splits_operands(v, t) || width != shared_words(v, t) ||
+  if (v.store_map == StoreMap::kPlain || splits(v, t, Operand::kA) || width != shared_words(v, t) ||
       loads == 0 || vectors % loads != 0)
     return {};
   const StoreRows permuted = {.together = vectors / loads,

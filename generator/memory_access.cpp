@@ -137,7 +137,7 @@ class Accesses {
         loaded_elements_(quantized_ ? load_values(v, s.types)
                                     : (is_a_ ? load_width_a(v, s) : load_width_b(v, s)) *
                                           (matrix_ ? elements_per_word(v, s.types) : 1)),
-        elements_(splits_operands(v, s.types) && !quantized_
+        elements_(splits(v, s.types, operand)
                       ? shared_words(v, s.types) * elements_per_unit_word(s.types)
                       : loaded_elements_),
         stored_bytes_(

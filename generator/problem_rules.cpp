@@ -168,9 +168,8 @@ constexpr std::array kProblemRules = {
                   return std::max({c.p.m, c.p.n, c.p.k, c.p.lda, c.p.ldb, c.p.ldc}) <= kLargestSize;
                 }},
     ProblemRule{
-        "parts of float32 operands of matrix, and bfloat16 and integers of a quantised B, are "
-        "multiplied within the bound of float32 sums of 24 products, and of 48 with a quantised B: "
-        "k must be at least that",
+        "matrix kernels keep the bound of float32 sums with float32 operands from 24 products on, "
+        "with a quantised B beside f32 or bf16 from 48: k must be at least that",
         [](const Case& c) {
           return !recomputes_sums(c.v, c.p.types) || c.p.k >= least_depth_of_parts(c.p.types);
         },

@@ -116,8 +116,7 @@ constexpr std::array kSignatureRules = {
                   c.v.stage == Stage::kStored);
         }},
     SignatureRule{"sums of parts, or with a quantised B, that are not finite are computed again in "
-                  "a loop over "
-                  "k, which the device's driver would leave too early",
+                  "a loop over k, which the device's driver would leave too early",
                   [](const TypedKernel& c) {
                     return !recomputes_sums(c.v, c.s.types) || c.limits.max_loop_trips == 0;
                   }},
@@ -136,10 +135,8 @@ constexpr std::array kSignatureRules = {
                            c.v.load_path_b == LoadPath::kBuffer;
                   }},
     SignatureRule{"beside A in f32 or bf16, scales of a quantised B multiply sums of whole matrix "
-                  "operations: "
-                  "unroll_k must be a multiple of the 16 or 32 steps that share a scale, and these "
-                  "of matrix_k, "
-                  "which is at least 8",
+                  "operations: unroll_k must be a multiple of the 16 or 32 steps that share a "
+                  "scale, and these of matrix_k, which is at least 8",
                   [](const TypedKernel& c) {
                     return !scales_sums(c.v, c.s.types) ||
                            (c.v.unroll_k % scale_steps(c.s.types) == 0 &&

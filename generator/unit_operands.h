@@ -11,18 +11,19 @@
 
 namespace rooftile {
 
-/// Whether a matrix kernel splits its float32 operands into bfloat16 parts, which the units
-/// multiply (templates/matrix/split.glsl), but for a quantised B.
-inline bool splits_operands(const Variant& v, const Types& t) {
-  return v.family == Family::kMatrix && t.a == DataType::kF32;
-}
-/// For matrix kernels: the type that the units multiply, and the number of parts of an element. A
-/// kind with float16 parts would be a parameter of Variant, on which these functions then depend.
+/// For matrix kernels: the type that the units multiply, and the number of parts of an element,
+/// which is 1 for the integers of a quantised B. A kind with float16 parts would be a parameter of
+/// Variant, on which these functions then depend.
 inline constexpr int kParts = 3;
 inline DataType unit_type(const Types& t) { return t.a == DataType::kF32 ? DataType::kBf16 : t.a; }
-inline int parts_of(const Types& t) { return t.a == DataType::kF32 ? kParts : 1; }
 inline int parts_of(const Types& t, Operand operand) {
-  return operand == Operand::kB && quantized(t) ? 1 : parts_of(t);
+  const bool integers = operand == Operand::kB && quantized(t);
+  return t.a == DataType::kF32 && !integers ? kParts : 1;
+}
+/// Whether a matrix kernel splits a float32 operand into bfloat16 parts, which the units multiply
+/// (templates/matrix/split.glsl).
+inline bool splits(const Variant& v, const Types& t, Operand operand) {
+  return v.family == Family::kMatrix && parts_of(t, operand) > 1;
 }
 /// Whether a matrix kernel multiplies A by the integers of a quantised B, which bfloat16 holds, and
 /// sums by their scales (templates/matrix/b_quantized.glsl); and steps of k that share a scale.
@@ -43,13 +44,14 @@ inline bool has_addends(const Types& t) {
 /// with i + j < kParts. Where there are addends, operations sum A's rows, too.
 inline double operations_of(const Variant& v, const Types& t) {
   if (scales_sums(v, t))
-    return parts_of(t) * (has_addends(t) ? 1 + static_cast<double>(v.matrix_n) / v.subgroup_n : 1);
-  return splits_operands(v, t) ? kParts * (kParts + 1) / 2.0 : 1;
+    return parts_of(t, Operand::kA) *
+           (has_addends(t) ? 1 + static_cast<double>(v.matrix_n) / v.subgroup_n : 1);
+  return splits(v, t, Operand::kA) ? kParts * (kParts + 1) / 2.0 : 1;
 }
 /// Whether sums of a matrix kernel that are not finite are computed again, in float32: those of
 /// parts, and those that scales multiply (templates/matrix/store.glsl).
 inline bool recomputes_sums(const Variant& v, const Types& t) {
-  return splits_operands(v, t) || scales_sums(v, t);
+  return splits(v, t, Operand::kA) || scales_sums(v, t);
 }
 /// Fewest steps of k where sums are computed again if they are not finite. In units of u = 2^-24 of
 /// the sum of magnitudes, alpha, beta and their sum cost 3, the pairs that are left out 2, adding
@@ -68,7 +70,7 @@ inline int least_depth_of_parts(const Types& t) { return quantized(t) ? 48 : 24;
 /// quantised B they take six times that: each factor is unpacked alone, three times as long on
 /// lavapipe, and the kernel itself is predicted to take half as long.
 inline int slowness(const Variant& v, const Types& t) {
-  return scales_sums(v, t) ? 96 : splits_operands(v, t) ? 16 : 1;
+  return scales_sums(v, t) ? 96 : splits(v, t, Operand::kA) ? 16 : 1;
 }
 /// Bytes of an element in the tiles of a matrix kernel, in all of its parts.
 inline std::int64_t unit_bytes(const Types& t, Operand operand) {

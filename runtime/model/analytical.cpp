@@ -250,11 +250,12 @@ double issue_ns(const Problem& p, const Variant& v, const DeviceRates& rates, co
   if (v.family == Family::kMatrix)
     instructions += operations_of(v, p.types) * i.multiply_adds * v.subgroup_size /
                     (static_cast<double>(v.matrix_m) * v.matrix_n * v.matrix_k);
-  if (splits_operands(v, p.types))
-    instructions += kInstructionsPerSplit * (i.a_shared + (quantized(p.types) ? 0 : i.b_shared));
+  const bool splits_a = splits(v, p.types, Operand::kA), splits_b = splits(v, p.types, Operand::kB);
+  instructions +=
+      kInstructionsPerSplit * ((splits_a ? i.a_shared : 0) + (splits_b ? i.b_shared : 0));
   if (scales_sums(v, p.types))  // a multiply-add to each sum for each scale and addend
     instructions += (has_addends(p.types) ? 2 : 1) * i.multiply_adds / scale_steps(p.types);
-  else if (splits_operands(v, p.types))  // an addition to each sum in each step
+  else if (splits_b)  // an addition to each sum in each step
     instructions += i.multiply_adds / v.matrix_k;
   const double per_word = elements_per_word(v, p.types);
   if (v.load_path_a == LoadPath::kDirect) instructions += i.a_elements / per_word;

@@ -38,7 +38,7 @@ double fragment_registers(const Variant& v, const Types& types, const GpuGenerat
            lanes;
   }
   // All parts of the fragments of A and of one of B, and a sum for each product of two fragments.
-  if (splits_operands(v, types))
+  if (splits(v, types, Operand::kB))
     return (static_cast<double>(v.subgroup_m + v.matrix_n) * v.matrix_k * kParts * unit_bits /
                 kRegisterBits +
             static_cast<double>(v.subgroup_m) * v.matrix_n) /
