@@ -1,5 +1,6 @@
 // Counters of winners, from the driver to the report. Tuning continues without them after any
 // failure.
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -19,6 +20,7 @@ namespace rooftile {
 namespace {
 
 using ::testing::AllOf;
+using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
@@ -196,9 +198,11 @@ TEST_F(TunedCounters, ThatCannotBeReadAreSaidOnceAndCostTheTuneNothing) {
 TEST_F(TunedCounters, AHangWhileCountingIsEndedAndTuningGoesOn) {
   const ScopedEnvironment environment("ROOFTILE_TEST_COUNTERS", "hang");
   const std::vector<TuneResult> results = tune({problem_, other_});
-  EXPECT_THAT(said_, ElementsAre(HasSubstr("counters are not read: no answer within")));
+  // On a busy machine another kernel may take too long to compile, and is blocked.
+  EXPECT_THAT(said_, Contains(HasSubstr("counters are not read: no answer within")).Times(1));
   for (const TuneResult& result : results) EXPECT_NE(result.winner, "");
-  EXPECT_EQ(rows("black_list"), 0u);
+  for (const Problem& problem : {problem_, other_})
+    EXPECT_EQ(rows(fmt::format("black_list WHERE candidate_id = {}", winner(problem).id)), 0u);
 }
 
 TEST_F(TunedCounters, OfARefreshedListAreTheNewDrivers) {
