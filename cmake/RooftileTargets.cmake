@@ -2,6 +2,8 @@
 
 add_library(rooftile_options INTERFACE)
 target_compile_options(rooftile_options INTERFACE -Wall -Wextra -Wshadow
+  # g++ then collects garbage rarely: a sixth less time for a fifth more memory, up to 0.9 GB a compiler.
+  $<$<CXX_COMPILER_ID:GNU>:--param=ggc-min-heapsize=524288>
   # Designated initialisers omit members on purpose; those keep their defaults.
   -Wno-missing-field-initializers
   # With GCC 12's library std::stable_sort itself uses what is deprecated, and Clang blames its caller.
@@ -33,6 +35,12 @@ function(rooftile_unity target)
     # g++ takes the sources of a group for headers, in which such members would be a mistake.
     target_compile_options(${target} PRIVATE $<$<COMPILE_LANG_AND_ID:CXX,GNU>:-Wno-subobject-linkage>)
   endif()
+endfunction()
+
+# rooftile_without_cache(target): compiles it without ccache. A precompiled header is compiled again in each clone, and what uses it
+# would be hashed with its 140 MB, a third of the time that compiling takes.
+function(rooftile_without_cache target)
+  set_target_properties(${target} PROPERTIES C_COMPILER_LAUNCHER "" CXX_COMPILER_LAUNCHER "")
 endfunction()
 
 # rooftile_run_once(target): its code runs once a command and computes little; it compiles in two thirds of the time without -O3.

@@ -9,7 +9,7 @@
 namespace rooftile {
 namespace {
 
-using Step = std::function<void(SoakCase&)>;
+using Cut = std::function<void(SoakCase&)>;
 
 Problem with_least_memory(const Problem& p) {
   Problem least = is_grouped(p)
@@ -39,33 +39,33 @@ void resize(SoakCase& test, std::int64_t Problem::*size, std::int64_t value) {
   }
 }
 
-void add_sizes(std::vector<Step>& steps) {
+void add_sizes(std::vector<Cut>& cuts) {
   for (const auto size : {&Problem::m, &Problem::n, &Problem::k, &Problem::batch}) {
-    steps.emplace_back([size](SoakCase& x) { resize(x, size, 1); });
-    steps.emplace_back([size](SoakCase& x) { resize(x, size, x.problem.*size / 2); });
-    steps.emplace_back([size](SoakCase& x) { resize(x, size, x.problem.*size - 1); });
+    cuts.emplace_back([size](SoakCase& x) { resize(x, size, 1); });
+    cuts.emplace_back([size](SoakCase& x) { resize(x, size, x.problem.*size / 2); });
+    cuts.emplace_back([size](SoakCase& x) { resize(x, size, x.problem.*size - 1); });
   }
 }
 
-void add_epilogue(std::vector<Step>& steps) {
-  steps.emplace_back([](SoakCase& x) { x.problem.epilogue = {}; });
+void add_epilogue(std::vector<Cut>& cuts) {
+  cuts.emplace_back([](SoakCase& x) { x.problem.epilogue = {}; });
   for (const auto member :
        {&Epilogue::row_scale, &Epilogue::column_scale, &Epilogue::residual, &Epilogue::clamp})
-    steps.emplace_back([member](SoakCase& x) { x.problem.epilogue.*member = false; });
-  steps.emplace_back([](SoakCase& x) { x.problem.epilogue.bias = Bias::kNone; });
-  steps.emplace_back([](SoakCase& x) { x.problem.epilogue.activation = Activation::kNone; });
+    cuts.emplace_back([member](SoakCase& x) { x.problem.epilogue.*member = false; });
+  cuts.emplace_back([](SoakCase& x) { x.problem.epilogue.bias = Bias::kNone; });
+  cuts.emplace_back([](SoakCase& x) { x.problem.epilogue.activation = Activation::kNone; });
 }
 
-void add_memory(std::vector<Step>& steps) {
-  steps.emplace_back([](SoakCase& x) { x.problem = with_least_memory(x.problem); });
+void add_memory(std::vector<Cut>& cuts) {
+  cuts.emplace_back([](SoakCase& x) { x.problem = with_least_memory(x.problem); });
   for (const auto member : {&Problem::lda, &Problem::ldb, &Problem::ldc, &Problem::stride_a,
                             &Problem::stride_b, &Problem::stride_c})
-    steps.emplace_back(
+    cuts.emplace_back(
         [member](SoakCase& x) { x.problem.*member = with_least_memory(x.problem).*member; });
 }
 
-std::vector<Step> all_steps() {
-  std::vector<Step> steps = {
+std::vector<Cut> all_cuts() {
+  std::vector<Cut> cuts = {
       [](SoakCase& x) { x.kernel = fallback_variant(); },
       [](SoakCase& x) { x.accuracy = Accuracy::kDefault, x.scan = x.spots = false; },
       [](SoakCase& x) { x.special = Special::kNothing, x.seed = 0; },
@@ -83,30 +83,30 @@ std::vector<Step> all_steps() {
         if (is_grouped(x.problem))
           x.problem.grouping = grouping_of(x.groups, x.problem.grouping.experts);
       }};
-  add_epilogue(steps);
-  add_memory(steps);
-  add_sizes(steps);
+  add_epilogue(cuts);
+  add_memory(cuts);
+  add_sizes(cuts);
   for (const std::string& parameter : parameter_names())
     if (parameter != "family")
-      steps.emplace_back([parameter](SoakCase& x) {
+      cuts.emplace_back([parameter](SoakCase& x) {
         const auto plain = parameters({.family = x.kernel.family});
         const auto found =
             std::ranges::find(plain, parameter, [](const auto& y) { return y.first; });
         set_parameter(x.kernel, parameter, found->second);
       });
-  return steps;
+  return cuts;
 }
 
 }  // namespace
 
 SoakCase shrunk(SoakCase test, const std::function<bool(const SoakCase&)>& still_fails,
                 int most_trials) {
-  const std::vector<Step> steps = all_steps();
+  const std::vector<Cut> cuts = all_cuts();
   for (bool smaller = true; smaller;) {
     smaller = false;
-    for (const Step& step : steps) {
+    for (const Cut& cut : cuts) {
       SoakCase candidate = test;
-      step(candidate);
+      cut(candidate);
       // The kernel stays one for the class of the problem.
       if (test.tuned == signature_of(test.problem))
         candidate.tuned = signature_of(candidate.problem);
