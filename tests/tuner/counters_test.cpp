@@ -1,6 +1,5 @@
 // Counters of winners, from the driver to the report. Tuning continues without them after any
 // failure.
-#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -20,7 +19,6 @@ namespace rooftile {
 namespace {
 
 using ::testing::AllOf;
-using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
@@ -55,7 +53,8 @@ class TunedCounters : public ::testing::Test {
                             .rotate_bytes = 3e6,
                             .counters = counters,
                             .message = [&](const std::string& text) { said_.push_back(text); },
-                            .watchdog = {.counting_s = 2}});
+                            // Beside other tests a kernel was seen to take over 5 s to compile.
+                            .watchdog = {.compilation = {20, 12}, .counting_s = 2}});
     body(runner, device);
   }
   std::vector<TuneResult> tune(const std::vector<Problem>& problems, bool counters = true) {
@@ -198,11 +197,9 @@ TEST_F(TunedCounters, ThatCannotBeReadAreSaidOnceAndCostTheTuneNothing) {
 TEST_F(TunedCounters, AHangWhileCountingIsEndedAndTuningGoesOn) {
   const ScopedEnvironment environment("ROOFTILE_TEST_COUNTERS", "hang");
   const std::vector<TuneResult> results = tune({problem_, other_});
-  // On a busy machine another kernel may take too long to compile, and is blocked.
-  EXPECT_THAT(said_, Contains(HasSubstr("counters are not read: no answer within")).Times(1));
+  EXPECT_THAT(said_, ElementsAre(HasSubstr("counters are not read: no answer within")));
   for (const TuneResult& result : results) EXPECT_NE(result.winner, "");
-  for (const Problem& problem : {problem_, other_})
-    EXPECT_EQ(rows(fmt::format("black_list WHERE candidate_id = {}", winner(problem).id)), 0u);
+  EXPECT_EQ(rows("black_list"), 0u);
 }
 
 TEST_F(TunedCounters, OfARefreshedListAreTheNewDrivers) {
