@@ -182,13 +182,15 @@ std::string counterfactual_text(const ExplainedWork& work) {
 std::string text_of(const ExplainedWork& work) {
   const Explanation& e = work.explanation;
   const Decision& d = e.decision;
-  std::string text =
-      fmt::format("{}{}, {}: {}{}{}\n", work.what, e.float64_sums ? " with float64 sums" : "",
-                  residency_text(work.where), name(d.tier),
-                  e.for_precision ? " (for its precision)"
-                  : e.forced      ? " (forced)"
-                                  : "",
-                  forced_text(e.forced_device));
+  std::string text = fmt::format("{}{}, {}: {}{}{}\n", work.what,
+                                 e.float64_sums      ? " with float64 sums"
+                                 : e.rounds_operands ? " with operands rounded to 16 bits"
+                                                     : "",
+                                 residency_text(work.where), name(d.tier),
+                                 e.for_precision ? " (for its precision)"
+                                 : e.forced      ? " (forced)"
+                                                 : "",
+                                 forced_text(e.forced_device));
   text += fmt::format("{:.4g} flops, {:.4g} bytes, {:.4g} flops a byte\n\n", work.operation.flops,
                       work.operation.bytes, work.operation.flops / work.operation.bytes);
   if (d.veto_name != Veto::kNone)  // A veto has neither factors nor a device time.

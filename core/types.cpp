@@ -10,19 +10,19 @@ namespace rooftile {
 namespace {
 
 constexpr EnumWords<DataType::kF64> kTypes = {"f32", "f16", "bf16", "i8", "i32", "u8", "f64"};
-constexpr std::string_view kSum = "sum_f16";
+constexpr std::string_view kSum = "sum_f16", kHalf = "half";
 
 [[noreturn]] void fail_to_parse(std::string_view text) {
   std::string formats;
   for (const BlockLayout& layout : block_layouts())
     formats += fmt::format("{}x{}", formats.empty() ? "" : ", ", layout.name);
-  fail(
-      ErrorCode::kInvalidArgument,
-      "unknown types '{}'; written as f32, f64, f16, bf16, i8 or u8 for A and B, then _f16, _bf16 "
-      "or _i32 for a C that is not f32, then _sum_f16 for sums in f16; xq4b32 or xq8b32 behind A's "
-      "for a quantised B with blocks of 16 to 256, z or zf for packed or float zero points: "
-      "f16xq4b32z_f16; or, for the blocks of a GGUF file, one of {}",
-      text, formats);
+  fail(ErrorCode::kInvalidArgument,
+       "unknown types '{}'; written as f32, f64, f16, bf16, i8 or u8 for A and B, then _f16, _bf16 "
+       "or _i32 for a C that is not f32, then _sum_f16 for sums in f16, or _half for f32 operands "
+       "that may be rounded to 16 bits; xq4b32 or xq8b32 behind A's for a quantised B with blocks "
+       "of 16 to 256, z or zf for packed or float zero points: f16xq4b32z_f16; or, for the blocks "
+       "of a GGUF file, one of {}",
+       text, formats);
 }
 
 /// Takes a prefix off the text, if it is there.
@@ -92,6 +92,8 @@ void validate(const Types& t) {
   if (t.sums == Sums::kF16 && t.a != DataType::kF16) refuse("sums in f16 need A in f16");
   if (widens_sums(t) && (is_float64(t) || t.c == DataType::kI32))
     refuse("sums of f64 operands are f64, and those of an i32 C i32");
+  if (t.rounding != Rounding::kNone && !may_round(t))
+    refuse("only f32 operands with f32 sums may be rounded to half");
   if (!quantized(t)) return;
   if (has_block_format(t)) {
     if (is_8_bit(t.a) || is_float64(t))
@@ -124,6 +126,7 @@ std::string to_string(const Types& t) {
   if (t.c != usual_c(t.a)) text += fmt::format("_{}", name(t.c));
   if (t.sums == Sums::kF16) text += fmt::format("_{}", kSum);
   if (widens_sums(t)) text += "_sum_f64";
+  if (t.rounding == Rounding::kHalf) text += fmt::format("_{}", kHalf);
   return text;
 }
 
@@ -137,6 +140,8 @@ Types parse_types(std::string_view text) {
     if (!take(rest, "_")) fail_to_parse(text);
     if (take(rest, kSum))
       t.sums = Sums::kF16;
+    else if (take(rest, kHalf))
+      t.rounding = Rounding::kHalf;
     else if (!take_type(rest, t.c))
       fail_to_parse(text);
   }

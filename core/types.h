@@ -62,12 +62,19 @@ Quantization quantization_of(BlockFormat format);
 /// that the host or a pass over widened operands computes such a call.
 enum class Sums : std::uint8_t { kUsual, kF16, kF64 };
 
+/// What float32 operands may be rounded to before they are multiplied, where the caller allows it.
+/// kHalf: 16 bits. Each product is then off by at most 2^-10 of its magnitude (docs/precision.md,
+/// "half"). Matrix units multiply such operands faster (generator/unit_operands.h); all else
+/// computes as without this permission.
+enum class Rounding : std::uint8_t { kNone, kHalf };
+
 /// The types of one GEMM. The C of float64 operands is float64 too.
 struct Types {
   DataType a = DataType::kF32;  // of A, and of B unless that is quantised
   Quantization b = {};
   DataType c = DataType::kF32;
   Sums sums = Sums::kUsual;
+  Rounding rounding = Rounding::kNone;
 
   bool operator==(const Types&) const = default;
 };
@@ -90,6 +97,15 @@ inline DataType sum_type(const Types& t) {
          : t.sums == Sums::kF16          ? DataType::kF16
                                          : DataType::kF32;
 }
+/// The types without permission to round operands.
+constexpr Types unrounded(Types t) {
+  t.rounding = Rounding::kNone;
+  return t;
+}
+/// Whether operands may be rounded where the caller allows it: those in float32 with float32 sums.
+constexpr bool may_round(const Types& t) { return t.a == DataType::kF32 && t.sums == Sums::kUsual; }
+/// Whether A, B and C are float32, and so are the sums.
+constexpr bool is_float32(const Types& t) { return unrounded(t) == Types{}; }
 /// The type of an epilogue's scales, bias and residual.
 constexpr DataType epilogue_type(const Types& t) {
   return is_float64(t) ? DataType::kF64 : DataType::kF32;
@@ -127,11 +143,11 @@ inline double bytes_per_element_b(const Types& t) {
 /// Throws kInvalidArgument for types that do not go together.
 void validate(const Types& t);
 
-/// The text of types: A's type, B's where it differs, C's where it is not f32 (f64 beside f64), and
-/// "sum" with the type of the sums where the caller chose one: "f32", "f64", "f16_f16", "i8_i32",
-/// "f16_f16_sum_f16", "f32xq4b32" (4 bits, blocks of 32), "f16xq8b64z_f16" (z: packed zero points,
-/// zf: float ones), "f32xq4_k". Also in the database, but for types with float64 sums ("_sum_f64"),
-/// which no kernel has.
+/// The text of types: A's type, B's where it differs, C's where it is not f32 (f64 beside f64),
+/// "sum" with the type of the sums where the caller chose one, and "half" where operands may be
+/// rounded: "f32", "f64", "f16_f16", "i8_i32", "f16_f16_sum_f16", "f32_half", "f32xq4b32" (4 bits,
+/// blocks of 32), "f16xq8b64z_f16" (z: packed zero points, zf: float ones), "f32xq4_k". Also in the
+/// database, but for types with float64 sums ("_sum_f64"), which no kernel has.
 std::string to_string(const Types& t);
 /// Throws kInvalidArgument, whose message explains how types are written; also for "_sum_f64".
 Types parse_types(std::string_view text);

@@ -6,19 +6,28 @@
 #include <cstdint>
 
 #include "core/block_layout.h"
+#include "core/device_profile.h"
 #include "core/variant.h"
 #include "generator/signature.h"
 
 namespace rooftile {
 
-/// For matrix kernels: the type that the units multiply, and the number of parts of an element,
-/// which is 1 for the integers of a quantised B. A kind with float16 parts would be a parameter of
-/// Variant, on which these functions then depend.
-inline constexpr int kParts = 3;
+/// Whether a device has kernels that round operands of these types: its matrix units multiply
+/// bfloat16, and its driver leaves no loop early (RECOMPUTES_SUMS of templates/matrix/store.glsl).
+inline bool rounds_operands(const Types& t, const DeviceLimits& limits) {
+  return t.rounding != Rounding::kNone && limits.max_loop_trips == 0 &&
+         std::ranges::any_of(limits.matrix_shapes, [](const MatrixShape& shape) {
+           return shape.operand == DataType::kBf16 && shape.sum == DataType::kF32;
+         });
+}
+/// For matrix kernels: the type that the units multiply, and the number of parts of an element: 3
+/// for float32, 2 where it may be rounded to half, 1 for the integers of a quantised B. A kind with
+/// float16 parts would be a parameter of Variant, on which these functions then depend.
 inline DataType unit_type(const Types& t) { return t.a == DataType::kF32 ? DataType::kBf16 : t.a; }
 inline int parts_of(const Types& t, Operand operand) {
   const bool integers = operand == Operand::kB && quantized(t);
-  return t.a == DataType::kF32 && !integers ? kParts : 1;
+  if (t.a != DataType::kF32 || integers) return 1;
+  return t.rounding == Rounding::kHalf ? 2 : 3;
 }
 /// Whether a matrix kernel splits a float32 operand into bfloat16 parts, which the units multiply
 /// (templates/matrix/split.glsl).
@@ -41,12 +50,12 @@ inline bool has_addends(const Types& t) {
   return has_block_format(t) ? layout_of(t.b.format).minimum : t.b.zero_point == ZeroPoint::kFloat;
 }
 /// Operations of matrix units for the product of two fragments: one for each pair (i, j) of parts
-/// with i + j < kParts. Where there are addends, operations sum A's rows, too.
+/// with i + j less than their number. Where there are addends, operations sum A's rows, too.
 inline double operations_of(const Variant& v, const Types& t) {
+  const int parts = parts_of(t, Operand::kA);
   if (scales_sums(v, t))
-    return parts_of(t, Operand::kA) *
-           (has_addends(t) ? 1 + static_cast<double>(v.matrix_n) / v.subgroup_n : 1);
-  return splits(v, t, Operand::kA) ? kParts * (kParts + 1) / 2.0 : 1;
+    return parts * (has_addends(t) ? 1 + static_cast<double>(v.matrix_n) / v.subgroup_n : 1);
+  return splits(v, t, Operand::kA) ? parts * (parts + 1) / 2.0 : 1;
 }
 /// Whether sums of a matrix kernel that are not finite are computed again, in float32: those of
 /// parts, and those that scales multiply (templates/matrix/store.glsl).
@@ -63,7 +72,13 @@ inline bool recomputes_sums(const Variant& v, const Types& t) {
 /// 8; fewer and longer ones lose less), each 8 products, the sum before and the result. Two
 /// roundings scale these sums, and each 16 steps are added twice: 40 + 2 + 3 and k / 8, which is
 /// less than the bound for 48 steps and more.
-inline int least_depth_of_parts(const Types& t) { return quantized(t) ? 48 : 24; }
+///
+/// What two parts leave out is 3 * 2^-16 at most, and with all of the above far less than the 2^-10
+/// of the bound of half.
+inline int least_depth_of_parts(const Types& t) {
+  if (t.rounding == Rounding::kHalf) return 1;
+  return quantized(t) ? 48 : 24;
+}
 /// How many times longer than predicted a kernel may take where its data asks for it, as far as
 /// submissions provide for it. Sums that are not finite take about 50 times as long with float32
 /// operands in parts (templates/matrix/store.glsl): a submission of 0.25 s, 0.8 s. With a

@@ -27,7 +27,8 @@
 //: LOAD_PATH_A, LOAD_PATH_B      DIRECT: fragments are loaded from memory; else from shared memory
 //: PACKED_A, PACKED_B            whether a pack kernel has laid fragments side by side (DIRECT)
 //: ALONG_K_A, ALONG_K_B          whether the operand is stored along k: A as m x k, B as n x k
-//: PARTS                         3: operands are float32, split into bfloat16 parts (matrix/split.glsl); else 1
+//: PARTS                         3, or 2 where they may be rounded to half: operands are float32, split into
+//:                               bfloat16 parts (matrix/split.glsl); else 1
 //: B_FORMAT                      PLAIN, or QUANTIZED or BLOCKS (matrix/b_quantized.glsl)
 //: SCALES_SUMS                   whether the integers of a quantised B are multiplied, and their sums by scales
 //: STAGE                         SHARED, STORED: tiles lie in shared memory along k, or in the order of memory;
@@ -137,8 +138,8 @@ void multiply_tile(uint stage) {
     }
 }
 #elif PARTS > 1
-// The product of two numbers is that of all pairs of their parts. The three smallest pairs, together
-// about 2^-23 of it at most, are left out. Units truncate what they add to, so the pairs of one step
+// The product of two numbers is that of all pairs of their parts. The smallest pairs, together about
+// 2^-23 of it at most, of two parts 2^-14, are left out. Units truncate what they add to, so the pairs of one step
 // are added first, in the order of their size, and their sum is added to the others by an addition
 // that rounds (generator/layout.h has the bound).
 #define multiply_parts(of_a, of_b)                  \
@@ -159,9 +160,11 @@ void multiply_tile(uint stage) {
               fragment_part_b(stage, part, tile_step(step + u), subgroup_column + j * MATRIX_N);
         MatrixC products[FRAGMENTS_M];
         [[unroll]] for (uint i = 0; i < FRAGMENTS_M; ++i) products[i] = coopmatC(ELEMENT(0));
+#if PARTS > 2
         multiply_parts(0, 2);
         multiply_parts(1, 1);
         multiply_parts(2, 0);
+#endif
         multiply_parts(0, 1);
         multiply_parts(1, 0);
         multiply_parts(0, 0);

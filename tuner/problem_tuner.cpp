@@ -50,7 +50,7 @@ HostComparison beside_host(const ProblemTunerContext& context, const Problem& pr
     const double left_s = std::min(seconds, context.options.budget_s - context.elapsed_s());
     if (kHostCalls * plain_ns * 1e-9 > left_s) return {};
     // The model of the host covers plain float32 calls only.
-    if (problem.types == Types{} && problem.epilogue == Epilogue{} && problem.batch == 1 &&
+    if (is_float32(problem.types) && problem.epilogue == Epilogue{} && problem.batch == 1 &&
         !is_grouped(problem))
       predicted_ns = plain_ns;
   }

@@ -119,11 +119,15 @@ class CublasBaseline : public Baseline {
     const bool is_float = !is_8_bit(t.a) && t.c != DataType::kI32;
     if (t.sums == Sums::kF16 && t.a == DataType::kF16 && t.c == DataType::kF16)
       return cuda::kSumF16;
-    if (is_float && t.sums == Sums::kUsual && (t.c == DataType::kF32 || t.c == t.a))
+    // The same bound as precision half: two factors of 11 bits each.
+    if (t == Types{.rounding = Rounding::kHalf}) return cuda::kSumTf32;
+    if (is_float && t.rounding == Rounding::kNone && t.sums == Sums::kUsual &&
+        (t.c == DataType::kF32 || t.c == t.a))
       return cuda::kSumF32;
     if (t.a == DataType::kI8 && t.c == DataType::kI32) return cuda::kSumI32;
     fail(ErrorCode::kUnsupported,
-         "cuBLAS has no {}: only f32, f64, f16, bf16, f16_f16, bf16_bf16, f16_f16_sum_f16 and "
+         "cuBLAS has no {}: only f32, f32_half (as tf32), f64, f16, bf16, f16_f16, bf16_bf16, "
+         "f16_f16_sum_f16 and "
          "i8_i32",
          to_string(t));
   }

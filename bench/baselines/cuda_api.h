@@ -57,7 +57,8 @@ struct Driver {
 
 // cudaDataType, cublasComputeType_t, cublasOperation_t, cublasMath_t, cublasGemmAlgo_t.
 enum DataType : int { kF32 = 0, kF64 = 1, kF16 = 2, kI8 = 3, kI32 = 10, kBf16 = 14 };
-enum ComputeType : int { kSumF16 = 64, kSumF32 = 68, kSumF64 = 70, kSumI32 = 72 };
+// kSumTf32: operands are rounded to 11 bits.
+enum ComputeType : int { kSumF16 = 64, kSumF32 = 68, kSumF64 = 70, kSumI32 = 72, kSumTf32 = 77 };
 enum Operation : int { kAsStored = 0, kTransposed = 1 };
 inline constexpr int kDefaultMath = 0, kNoReducedPrecisionReduction = 16;
 inline constexpr int kDefaultAlgorithm = -1;

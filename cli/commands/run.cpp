@@ -172,7 +172,7 @@ void add_run(CLI::App& app, const Globals& globals, Action& action) {
           "--precision", run_options.precision,
           "Accuracy of results in single precision (default: $ROOFTILE_PRECISION, else standard)")
       ->type_name("NAME")
-      ->check(one_of({"relaxed", "standard", "high", "exact64"}));
+      ->check(one_of({"relaxed", "standard", "high", "exact64", "half"}));
   // Everything from the first word of the program's command line on belongs to the program. A list
   // of positional arguments would split words in brackets.
   command->prefix_command();

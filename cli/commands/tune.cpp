@@ -19,6 +19,7 @@
 #include "core/count_text.h"
 #include "core/error.h"
 #include "core/quantized.h"
+#include "generator/unit_operands.h"
 #include "report/problem.h"
 #include "runtime/device/device.h"
 #include "tuner/problems/logged_problems.h"
@@ -72,6 +73,29 @@ std::vector<TuneProblem> problems_of(const TuneArguments& arguments) {
     if (std::ranges::find(problems, wanted.problem, &TuneProblem::problem) == problems.end())
       problems.push_back(std::move(wanted));
   }
+  return problems;
+}
+
+/// The problems with which a device is tuned: where it has no kernels that round operands, without
+/// the permission to do so, each once.
+std::vector<TuneProblem> for_device(const std::vector<TuneProblem>& wanted,
+                                    const DeviceProfile& device) {
+  std::vector<TuneProblem> problems;
+  bool changed = false;
+  for (TuneProblem problem : wanted) {
+    Types& types = problem.problem.types;
+    if (types.rounding != Rounding::kNone && !rounds_operands(types, device.limits)) {
+      types = unrounded(types);
+      changed = true;
+    }
+    if (std::ranges::find(problems, problem.problem, &TuneProblem::problem) == problems.end())
+      problems.push_back(std::move(problem));
+  }
+  if (changed)
+    fmt::print(stderr,
+               "rooftile: types are tuned without _half: {} has no matrix units for bfloat16, so "
+               "that nothing would be faster for it\n",
+               device.name);
   return problems;
 }
 
@@ -140,7 +164,8 @@ void begin_with_shipped(Store& store, const DeviceProfile& device, bool quiet) {
 int tune_all(const Globals& globals, const TuneArguments& arguments) {
   TuneOptions options;
   options.refresh_only = arguments.refresh;
-  if (!arguments.refresh && !arguments.from_log) options.problems = problems_of(arguments);
+  std::vector<TuneProblem> wanted;
+  if (!arguments.refresh && !arguments.from_log) wanted = problems_of(arguments);
   options.strategy = arguments.strategy;
   options.seed = arguments.seed;
   options.candidates = arguments.candidates;
@@ -172,7 +197,8 @@ int tune_all(const Globals& globals, const TuneArguments& arguments) {
   bool interrupted = false, impossible = false;  // impossible: no problem can be tuned.
   nlohmann::ordered_json documents = nlohmann::ordered_json::array();
   for (const DeviceProfile& device : devices) {
-    if (arguments.from_log) options.problems = hottest(store, device, options.budget_s);
+    options.problems =
+        for_device(arguments.from_log ? hottest(store, device, options.budget_s) : wanted, device);
     const TuneReport report = tune_device(store, device, options, arguments.json, stop);
     const auto tuned = tuned_problems(report);
     impossible |= tuned == 0 && !report.interrupted && !report.out_of_budget;

@@ -117,7 +117,7 @@ typedef enum rooftile_devices {
 /// nothing below is done or refused for them. docs/precision.md has the table.
 typedef enum rooftile_precision {
   /// The context's precision. A context's own default is $ROOFTILE_PRECISION (relaxed, standard,
-  /// high or exact64), else STANDARD.
+  /// high, exact64 or half), else STANDARD.
   ROOFTILE_PRECISION_DEFAULT = 0,
   ROOFTILE_PRECISION_RELAXED = 1,  ///< The same as STANDARD, whatever the value of kappa.
   /// Sums in the precision of the types, in any order of summation.
@@ -128,7 +128,12 @@ typedef enum rooftile_precision {
   ROOFTILE_PRECISION_HIGH = 3,
   /// Sums in float64, rounded once: on the host (tier HOST64) or the device. UNSUPPORTED where a
   /// device is forced that has no float64.
-  ROOFTILE_PRECISION_EXACT64 = 4
+  ROOFTILE_PRECISION_EXACT64 = 4,
+  /// As STANDARD, but float32 operands may be rounded to 16 bits before they are multiplied: an
+  /// element is off by at most 2^-10 of its sum of magnitudes more. Matrix units are faster then,
+  /// where types with _half are tuned; all else computes as for STANDARD. Not in version 0.1.0,
+  /// which refuses it.
+  ROOFTILE_PRECISION_HALF = 5
 } rooftile_precision;
 
 /// Accuracy requirements of one call; see docs/precision.md.
@@ -223,10 +228,11 @@ typedef enum rooftile_activation {
 /// Operations fused behind the multiplication:
 ///   y = alpha * (op(A) * op(B))[i][j] * row_scale[i] * column_scale[j] + beta * C[i][j] + bias
 ///   C[i][j] := clamp(activation(y) + residual[i][j])
-/// The two scales are multiplied in either order. Zero or NULL leaves an operation out. All members of a batch share the vectors. Rows and columns
-/// are those of C as the caller sees it, in either layout. Scales, bias and residual are float, or
-/// double beside operands of type F64. A C of the same type may itself be the residual (same
-/// pointer and ld); otherwise C overlaps none of the epilogue's operands.
+/// The two scales are multiplied in either order. Zero or NULL leaves an operation out. All members
+/// of a batch share the vectors. Rows and columns are those of C as the caller sees it, in either
+/// layout. Scales, bias and residual are float, or double beside operands of type F64. A C of the
+/// same type may itself be the residual (same pointer and ld); otherwise C overlaps none of the
+/// epilogue's operands.
 typedef struct rooftile_epilogue {
   size_t struct_size;        ///< Set by the caller to sizeof(rooftile_epilogue).
   const void* row_scale;     ///< m values
@@ -419,6 +425,9 @@ typedef struct rooftile_decision {
   /// Predicted time of the host with float64 sums, with which the score compares the device where
   /// the precision asks for them; else 0. Not in version 0.1.0.
   double host64_ns;
+  /// Not 0: the tier is DEVICE, and the precision HALF lets its kernels round float32 operands to
+  /// 16 bits. Not in version 0.1.0.
+  int rounds_operands;
 } rooftile_decision;
 
 /// Opens a context, which the caller frees with rooftile_close. *context is NULL on failure;

@@ -6,7 +6,7 @@ from typing import Any, Callable, Dict, List, Optional, Tuple, Union
 
 TIERS: Dict[str, int] = {"auto": 0, "device": 1, "host": 2, "host1": 3, "host64": 4}
 TIER_NAMES = (*TIERS, "split")  # As an answer: several devices or the host, where ROOFTILE_DEVICES allows it.
-PRECISIONS: Dict[str, int] = {"default": 0, "relaxed": 1, "standard": 2, "high": 3, "exact64": 4}
+PRECISIONS: Dict[str, int] = {"default": 0, "relaxed": 1, "standard": 2, "high": 3, "exact64": 4, "half": 5}
 REASONS = ("predicted", "forced", "compiling", "failed", "nothing_to_do", "precision", "measured")
 ACTIVATIONS: Dict[str, int] = {"none": 0, "relu": 1, "gelu_erf": 2, "gelu_tanh": 3, "silu": 4}
 ZERO_POINTS: Dict[str, int] = {"none": 0, "packed": 1, "float": 2}
@@ -132,7 +132,8 @@ class Decision(Structure):
     _fields_ = [*_fields("size struct_size; int tier reason; double device_ns host_ns host1_ns upload_ns kernel_ns download_ns"
                          " submit_ns score"), ("factors", Factor * 7),
                 *_fields("kernel kernel; line device veto; word veto_name; double measured_kernel_ns pass_ns"
-                         " split_ns; shares split; why split_reason; double host64_ns")]
+                         " split_ns; shares split; why split_reason; double host64_ns;"
+                         " int rounds_operands")]
 
 
 class PackArgs(Structure):

@@ -93,13 +93,12 @@ class HostForm {
 /// Throws where the guard requires more than the device offers: for device buffers there is neither
 /// a scan, nor a spot check, nor a host that sums in float64. Integer sums are exact. They and
 /// float64 sums meet any precision.
-void check_guard(const GemmCall& call, Precision of_context) {
-  Guard guard = call.guard;
+void check_guard(const GemmCall& call) {
+  const Guard& guard = call.guard;
   if (guard.scan_range || guard.check_spots)
     fail(ErrorCode::kUnsupported,
          "the guard asks for a scan of the operands or a check of the result, which calls on "
          "device buffers do not support");
-  if (!guard.precision) guard.precision = of_context;
   const bool more = needs_float64(guard) || precision_of(guard) == Precision::kHigh;
   if (more && !has_precise_sums(call.problem.types))
     fail(
@@ -129,23 +128,27 @@ void check_resident(const rooftile_gemm_args& args, const OperandSlots& places) 
 }  // namespace
 
 ResidentCall resident_call(const rooftile_gemm_args* given, const OperandSlots& places,
-                           Precision precision) {
-  return resident_grouped_call(given, places, precision, {}, 0, nullptr);
+                           const Resident& resident) {
+  return resident_grouped_call(given, places, resident, {}, 0, nullptr);
 }
 
 ResidentCall resident_grouped_call(const rooftile_gemm_args* given, const OperandSlots& places,
-                                   Precision precision, const Grouping& grouping,
+                                   const Resident& resident, const Grouping& grouping,
                                    std::int64_t expert_columns,
                                    std::shared_ptr<const ResidentGroups> groups) {
   const Given args("args", given);
   check_knows_float64(given);
   check_resident(*args, places);
   const HostForm form(*args, places);
-  const GemmCall call = checked_grouped_call(&form.args(), grouping, expert_columns);
-  check_guard(call, precision);
-  ResidentCall resident = checked_resident_call(call, form.addresses());
-  resident.groups = std::move(groups);
-  return resident;
+  GemmCall call = checked_grouped_call(&form.args(), grouping, expert_columns);
+  if (!call.guard.precision) call.guard.precision = resident.precision();
+  check_guard(call);
+  Types& types = call.problem.types;
+  if (precision_of(call.guard) == Precision::kHalf && may_round(types) && call.packed == nullptr)
+    types = resident.ranking().rounded_types(call.problem);
+  ResidentCall checked = checked_resident_call(call, form.addresses());
+  checked.groups = std::move(groups);
+  return checked;
 }
 
 ResidentCall resident_experts(const rooftile_gemm_args* given, const OperandSlots& places,

@@ -9,7 +9,8 @@
 namespace rooftile {
 namespace {
 
-constexpr EnumWords<Precision::kExact64> kPrecisions = {"relaxed", "standard", "high", "exact64"};
+constexpr EnumWords<Precision::kHalf> kPrecisions = {"relaxed", "standard", "high", "exact64",
+                                                     "half"};
 constexpr EnumWords<TierChoice::kHost64> kTierChoices = {"auto", "device", "host", "host1",
                                                          "host64"};
 constexpr std::array<std::string_view, 2> kDevices = {"one", "all"};

@@ -36,7 +36,7 @@ inline bool is_plain_size(std::int64_t sizes) {
 
 /// No value for a problem that is not plain.
 inline std::optional<PlainProduct> plain_product(const Problem& p) {
-  if (p.batch != 1 || (p.types != Types{} && p.types != kFloat64Types) || any(p.epilogue) ||
+  if (p.batch != 1 || (!is_float32(p.types) && p.types != kFloat64Types) || any(p.epilogue) ||
       !is_plain_size(p.m | p.n | p.k | p.lda | p.ldb | p.ldc))
     return std::nullopt;
   return PlainProduct{.m = static_cast<std::int32_t>(p.m),

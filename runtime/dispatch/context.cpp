@@ -29,6 +29,22 @@ Sums sums_of(const Types& types, const Guard& guard) {
   return permits_f16 ? types.sums : Sums::kUsual;
 }
 
+/// The types of a call: with the sums that it gets, and with the permission to round operands where
+/// its precision is half, or the call has it itself, and the device has kernels for it. No such
+/// kernel reads a packed operand.
+Types types_of(const GemmCall& call, const Guard& guard, const Residencies& where,
+               const DeviceTier* device) {
+  Types types = call.problem.types;
+  types.sums = sums_of(types, guard);
+  const bool half = precision_of(guard) == Precision::kHalf ||
+                    (types.rounding == Rounding::kHalf && precision_of(guard) != Precision::kHigh);
+  types.rounding = Rounding::kNone;
+  if (!half || !may_round(types) || packed_operand(where) || device == nullptr) return types;
+  Problem p = call.problem;
+  p.types = types;
+  return device->chooser()->ranking().rounded_types(p);
+}
+
 /// What a call with a packed operand needs the operand itself for; "" when it does not.
 std::string_view needs_operand(const Request& r) {
   if (widens_sums(r.problem().types)) return "the requested precision reads";
@@ -50,10 +66,13 @@ struct Context::Impl {
   /// Runs a validated request, and keeps its answer for last_answer().
   void run(const Request& r);
   void run_without_packed(const Request& r);
-  /// The call with the sums that it gets.
-  GemmCall with_sums(const GemmCall& call) const {
+  Types types_of(const GemmCall& call, const Guard& guard) const {
+    return rooftile::types_of(call, guard, residencies_of(call), state.device.get());
+  }
+  GemmCall with_types(const GemmCall& call, const Residencies& where) const {
     GemmCall asked = call;
-    asked.problem.types.sums = sums_of(call.problem.types, planner.request(call).guard);
+    asked.problem.types =
+        rooftile::types_of(call, planner.request(call).guard, where, state.device.get());
     return asked;
   }
   /// Device side that transfers and packs operands for calls on host memory.
@@ -103,15 +122,14 @@ void Context::gemm(const GemmCall& call) {
   if (packed && call.packed->context != impl_->state.id)
     fail(ErrorCode::kInvalidArgument, "the packed operand belongs to another context");
   const bool unread = packed && (is_empty(call.problem) || !reads_operands(call.problem));
-  const Types& types = call.problem.types;
   const Request given = impl_->planner.request(call);
-  const Sums sums = sums_of(types, given.guard);
-  if (!unread && sums == types.sums) {
+  const Types types = impl_->types_of(call, given.guard);
+  if (!unread && types == call.problem.types) {
     validate_call(call);
     return impl_->run(given);
   }
   GemmCall asked = call;
-  asked.problem.types.sums = sums;
+  asked.problem.types = types;
   if (unread) asked.packed = nullptr;
   validate_call(asked);
   impl_->run(impl_->planner.request(asked));
@@ -120,16 +138,15 @@ void Context::gemm(const GemmCall& call) {
 void Context::grouped(const GroupedCall& call) {
   PlanCache::of_this_thread().last.context = 0;
   validate_call(call);
-  const Types& types = call.call.problem.types;
-  const Sums sums = sums_of(types, impl_->planner.request(call.call).guard);
+  GemmCall of_rows = call.call;
+  of_rows.problem.m = rows_of(call.groups);
+  const Types types = impl_->types_of(of_rows, impl_->planner.request(of_rows).guard);
   std::optional<GroupedCall> changed;
-  if (sums != types.sums) {
+  if (types != call.call.problem.types) {
     changed = call;
-    changed->call.problem.types.sums = sums;
+    changed->call.problem.types = of_rows.problem.types = types;
   }
   const GroupedCall& asked = changed ? *changed : call;
-  GemmCall of_rows = asked.call;
-  of_rows.problem.m = rows_of(asked.groups);
   impl_->run(impl_->planner.request(of_rows, &asked));
 }
 
@@ -173,6 +190,7 @@ void Context::Impl::run(const Request& r) {
   const Problem* const kept = entry != nullptr ? &entry->problem : nullptr;
   if (!outcome.float64_sums) return cache.last.set(state.id, r.problem(), kept, r.guard, outcome);
   Problem answered = r.problem();
+  answered.types = unrounded(answered.types);
   answered.types.sums = Sums::kF64;
   cache.last.set(state.id, answered, nullptr, r.guard, outcome);
 }
@@ -225,7 +243,7 @@ std::shared_ptr<const PackedOperand> Context::pack(const PackRequest& request) {
 }
 
 Explanation Context::explain(const GemmCall& call, const Residencies& where) const {
-  GemmCall asked = impl_->with_sums(call);
+  GemmCall asked = impl_->with_types(call, call.packed != nullptr ? residencies_of(call) : where);
   Residencies given = where;
   if (widens_sums(asked.problem.types)) {
     // The original of a packed operand is read.
@@ -240,12 +258,13 @@ Explanation Context::explain_answer(const Answer& answer) const {
   Explanation explanation =
       this->explain({.problem = answer.problem, .guard = answer.guard}, answer.where);
   if (answer.kernel != nullptr) explanation.kernel = short_name(*answer.kernel);
+  explanation.rounds_operands = answer.problem.types.rounding != Rounding::kNone;
   explanation.split.shares = answer.shares;
   return explanation;
 }
 
 Decision Context::decide(const Problem& p, const Residencies& where) const {
-  const GemmCall asked = impl_->with_sums({.problem = p});
+  const GemmCall asked = impl_->with_types({.problem = p}, where);
   return impl_->planner.decide(asked.problem, where, impl_->planner.request(asked).guard);
 }
 
@@ -254,7 +273,7 @@ Decision Context::decide(const OperationCall& operation) const {
 }
 
 Tier Context::predicted_tier(const Problem& p) {
-  const GemmCall asked = impl_->with_sums({.problem = p});
+  const GemmCall asked = impl_->with_types({.problem = p}, {});
   return impl_->planner.plan(impl_->planner.request(asked)).tier;
 }
 

@@ -8,6 +8,7 @@
 #include "core/error.h"
 #include "core/text_table.h"
 #include "db/store.h"
+#include "generator/unit_operands.h"
 #include "runtime/call/pass_over_c.h"
 #include "runtime/device/physical/fork.h"
 #include "runtime/dispatch/environment.h"
@@ -205,7 +206,9 @@ std::atomic<std::int64_t>* ContextState::untuned_counter(const Problem& of_call,
                                                          double most_gain_ns) const {
   if (untuned == nullptr || !counts || !reads_operands(of_call)) return nullptr;
   if (widens_sums(of_call.types) && is_grouped(of_call)) return nullptr;  // Those are the host's.
-  const Problem p = tunable_problem(of_call);
+  Problem p = tunable_problem(of_call);
+  if (data.profile && !rounds_operands(p.types, data.profile->limits))
+    p.types = unrounded(p.types);
   if (is_float64(p.types) && data.profile && !data.profile->limits.float64_arithmetic)
     return nullptr;
   const bool worthwhile =

@@ -71,6 +71,7 @@ Outcome Executor::on_host(const Request& r, const Plan& plan, Tier tier, Reason 
 
 Outcome Executor::in_float64(const Request& r, const RangeRefusal& refusal) {
   GemmCall wide = without_packed(*r.call);
+  wide.problem.types = unrounded(wide.problem.types);
   wide.problem.types.sums = Sums::kF64;
   try {
     Outcome outcome = run_planned(planner_.request(wide));

@@ -27,7 +27,8 @@ struct Request {
   bool asks_for_checks() const { return is_guarded(guard) && !widens_sums(problem().types); }
 };
 
-/// The problem whose calls are counted and logged: each grouped call has other groups.
+/// The problem whose calls are counted and logged: with the precision half as if kernels were tuned
+/// for it, and each grouped call has other groups.
 Problem counted_problem(const Request& r);
 
 /// How the calls of one request are computed.

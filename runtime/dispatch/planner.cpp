@@ -42,6 +42,8 @@ std::string about(const Request& r) {
 
 Problem counted_problem(const Request& r) {
   Problem p = r.problem();
+  if (may_round(p.types) && precision_of(r.guard) == Precision::kHalf && r.call->packed == nullptr)
+    p.types.rounding = Rounding::kHalf;
   if (r.grouped != nullptr) p.grouping = typical_grouping(p);
   return p;
 }
@@ -87,7 +89,8 @@ Request Planner::request(const GemmCall& call, const GroupedCall* grouped) const
   if (widens_sums(call.problem.types)) r.guard.scan_range = r.guard.check_spots = true;
   // On the program's own device nothing runs that the program has not asked for.
   if (r.is_forced() || grouped != nullptr || call.packed != nullptr || settings.adopts_device ||
-      state_.is_deterministic() || !state_.data.profile || widens_sums(call.problem.types))
+      state_.is_deterministic() || !state_.data.profile || widens_sums(call.problem.types) ||
+      call.problem.types.rounding != Rounding::kNone)
     r.devices = Devices::kOne;
   return r;
 }
@@ -203,7 +206,7 @@ TierTimes Planner::times_of(const Problem& p, const Choice& choice, double split
   // Largest ratio of predicted times at which a device that is predicted to lose is measured too. A
   // device is not opened only to measure it. The host has no BLAS for other types than float32: its
   // widened copies, whose pages the system has to find, took 10 ms instead of one beside an H100.
-  const double near = p.types == Types{} ? 1.5 : 4;
+  const double near = is_float32(p.types) ? 1.5 : 4;
   if (state_.settings.measure_calls == MeasureCalls::kNo || !reads_operands(p)) return {};
   const bool split = std::isfinite(split_ns);
   const bool guesses = state_.guesses_host();

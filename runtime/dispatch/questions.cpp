@@ -34,6 +34,7 @@ std::optional<double> measured_ns(const HostRates& rates, const Problem& p) {
   Problem plain = packed_problem(p.m, p.n, p.k);
   plain.lda = p.lda, plain.ldb = p.ldb, plain.ldc = p.ldc;
   plain.alpha = p.alpha, plain.beta = p.beta;
+  plain.types.rounding = p.types.rounding;
   if (p != plain) return std::nullopt;
   for (const auto* points : {&rates.gemv, &rates.gemm})
     for (const HostPoint& point : *points)
@@ -240,6 +241,7 @@ Explanation Planner::explain(const Request& r, const Residencies& given) const {
   Explanation e{.decision = decide(p, where, r.guard, r.call),
                 .forced = r.is_forced(),
                 .float64_sums = widens_sums(p.types),
+                .rounds_operands = p.types.rounding != Rounding::kNone,
                 .product = means == Means::kHostPass ? to_string(choice.problem.types) : "",
                 .device_name = device != nullptr ? device->profile().name : "",
                 .kernel = means == Means::kNone && !packed ? "" : best_kernel(p, where, r.call),

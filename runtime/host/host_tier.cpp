@@ -21,7 +21,7 @@ namespace {
 
 /// Whether BLAS itself computes the problem, with nothing to prepare or add.
 bool is_plain(const Problem& p, Tier tier) {
-  return !any(p.epilogue) && (is_float64(p.types) || (p.types == Types{} && tier != Tier::kHost64));
+  return !any(p.epilogue) && (is_float64(p.types) || (is_float32(p.types) && tier != Tier::kHost64));
 }
 
 /// One operand of a product as Real, float or double: the caller's memory where it has that type,
@@ -232,7 +232,7 @@ void run_on_host(const HostBlas& blas, const GemmCall& call, Tier tier, HostThre
   const bool plain = is_plain(call.problem, tier);
   std::optional<CallersArithmetic> flags_of_blas;
   if (plain) flags_of_blas.emplace();
-  if (plain && call.problem.types == Types{} && call.problem.batch == 1)
+  if (plain && is_float32(types) && call.problem.batch == 1)
     blas.sgemm(call.problem, static_cast<const float*>(call.a_of(0)),
                static_cast<const float*>(call.b_of(0)), static_cast<float*>(call.c_of(0)), threads);
   else if (is_float64(types) || (tier == Tier::kHost64 && types.c != DataType::kI32))

@@ -9,6 +9,7 @@
 #include "generator/packed_format.h"
 #include "generator/rules.h"
 #include "generator/space.h"
+#include "generator/sums_in.h"
 #include "runtime/model/nearest_types.h"
 #include "runtime/model/roofline.h"
 
@@ -89,6 +90,18 @@ bool KernelRanking::has_class(const Problem& p) const {
              (is_tuned_for(kernel.problem, p) || size_distance(kernel.problem, p) <= kNearGroups);
     });
   return std::ranges::find(classes_, signature_of(p)) != classes_.end();
+}
+
+Types KernelRanking::rounded_types(Problem p) const {
+  p.types.rounding = Rounding::kHalf;
+  if (has_class(p)) return p.types;
+  const Types plain_types = unrounded(p.types);
+  const Signature before_pass = sums_signature(signature_of(p));
+  p.types = plain_types;
+  if (is_grouped(p) || has_class(p) || std::ranges::find(classes_, before_pass) == classes_.end())
+    return plain_types;
+  p.types.rounding = Rounding::kHalf;
+  return p.types;
 }
 
 std::optional<KernelRanking::Near> KernelRanking::nearest(const Problem& p) const {

@@ -227,9 +227,10 @@ std::optional<Mismatch> SpotCheck::mismatch(const GemmCall& call, const void* re
       continue;
     const double bound = error_bound(p, expected);
     const double error = std::abs(computed - expected.value);
-    // Additional error of a correct result: from sums in fewer bits (not for kHigh), or from the
-    // rounding to C's type.
-    const bool float32 = sum_type(p.types) == DataType::kF32 && p.types.c == DataType::kF32;
+    // Additional error of a correct result: from sums or operands in fewer bits (not for kHigh),
+    // or from the rounding to C's type.
+    const bool float32 = sum_type(p.types) == DataType::kF32 && p.types.c == DataType::kF32 &&
+                         p.types.rounding == Rounding::kNone;
     const double besides = precision_ == Precision::kHigh && !float64 ? rounding_bound(p, expected)
                            : float32                                  ? 0
                                                                       : bound;

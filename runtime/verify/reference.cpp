@@ -140,11 +140,11 @@ double gamma(double n, double unit_roundoff) {
   return nu < 0.5 ? nu / (1 - nu) : 2 * nu;
 }
 
-struct Rounding {
+struct RoundingToC {
   double relative, smallest_normal, largest;
 };
 /// Sums in float32 round to a C in float32 as they are added.
-Rounding rounding_to_c(const Types& types) {
+RoundingToC rounding_to_c(const Types& types) {
   switch (types.c) {
     case DataType::kF16:
       return {0x1p-10, 0x1p-14, 65504};
@@ -211,12 +211,13 @@ double error_bound(const Problem& p, const ReferenceElement& expected) {
   // to 1).
   if (quantized(p.types) && p.types.a == DataType::kF16 && !float64)
     bound += 0x1p-11 * expected.magnitude + steps * 0x1p-24;
-  const Rounding c = rounding_to_c(p.types);
+  if (p.types.rounding == Rounding::kHalf) bound += 0x1p-10 * expected.magnitude;
+  const RoundingToC c = rounding_to_c(p.types);
   return bound + c.relative * (std::abs(expected.value) + bound) + c.smallest_normal;
 }
 
 double rounding_bound(const Problem& p, const ReferenceElement& expected) {
-  const Rounding c = rounding_to_c(p.types);
+  const RoundingToC c = rounding_to_c(p.types);
   return c.relative * std::abs(expected.value) + c.smallest_normal;
 }
 
@@ -227,7 +228,7 @@ double error_ratio(const Problem& p, const ReferenceElement& expected, double co
   const double bound = error_bound(p, expected);
   const double error = std::abs(computed - wanted);
   if (std::isinf(computed) && std::signbit(computed) == std::signbit(wanted)) {
-    const Rounding c = rounding_to_c(p.types);
+    const RoundingToC c = rounding_to_c(p.types);
     return (std::abs(wanted) + bound) * (1 + c.relative) >= c.largest ? 0.0 : kInfinity;
   }
   if (!std::isfinite(computed)) return kInfinity;

@@ -15,9 +15,9 @@ const uint SHARED_STRIDE = (TILE_K + SHARED_PAD) / SHARED_ELEMENTS;
 #if PARTS > 1
 // Returns a bfloat16 number near `rest`, in the upper half of the bits, and subtracts it from `rest`.
 // Multiplied by 1 + 2^-8 before it is truncated, it is so near that about 2^-8 of `rest` is left at
-// most. The third part is exact. Of an infinite number or NaN, a part is not finite.
+// most. A third part is exact. Of an infinite number or NaN, a part is not finite.
 uint take_part(inout float rest, uint part) {
-  const uint bits = floatBitsToUint(part < PARTS - 1 ? rest * 1.00390625 : rest) & 0xffff0000u;
+  const uint bits = floatBitsToUint(part < 2 ? rest * 1.00390625 : rest) & 0xffff0000u;
   rest -= uintBitsToFloat(bits);
   return bits;
 }

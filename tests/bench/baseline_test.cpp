@@ -72,8 +72,8 @@ class CublasBaselineTest : public ::testing::Test {
 };
 
 TEST_F(CublasBaselineTest, EveryTypeTransposeAndBatchMatchesOurResult) {
-  for (const char* types :
-       {"f32", "f64", "f16", "f16_f16", "f16_f16_sum_f16", "bf16", "bf16_bf16", "i8_i32"})
+  for (const char* types : {"f32", "f32_half", "f64", "f16", "f16_f16", "f16_f16_sum_f16", "bf16",
+                            "bf16_bf16", "i8_i32"})
     for (Transpose trans_a : {Transpose::kNo, Transpose::kYes})
       for (Transpose trans_b : {Transpose::kNo, Transpose::kYes})
         for (std::int64_t batch : {1, 3})
@@ -108,6 +108,7 @@ TEST_F(CublasBaselineTest, UnsupportedProblemsAreReported) {
   EXPECT_THAT(refusal(retyped(p, parse_types("i8"))), HasSubstr("cuBLAS has no i8: only f32"));
   for (const std::string types : {"u8", "u8_i32"})
     EXPECT_THAT(refusal(retyped(p, parse_types(types))), HasSubstr("cuBLAS has no " + types));
+  EXPECT_THAT(refusal(retyped(p, parse_types("f32_bf16_half"))), HasSubstr("cuBLAS has no"));
   EXPECT_THAT(refusal(retyped(p, parse_types("f32_f16"))), HasSubstr("cuBLAS has no f32_f16"));
   EXPECT_THAT(refusal(retyped(p, parse_types("f32xq4b32"))),
               HasSubstr("not multiply a quantised B"));

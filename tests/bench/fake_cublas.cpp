@@ -13,7 +13,7 @@ using rooftile::DataType;
 using Address = unsigned long long;
 
 constexpr int kSuccess = 0, kNotInitialized = 1, kInvalidValue = 7, kNotSupported = 15;
-constexpr int kSumF16 = 64, kSumF32 = 68, kSumF64 = 70, kSumI32 = 72;
+constexpr int kSumF16 = 64, kSumF32 = 68, kSumF64 = 70, kSumI32 = 72, kSumTf32 = 77;
 double spoilt_by = 0;  // added to the last element
 
 struct Handle {
@@ -57,6 +57,7 @@ bool goes_together(int compute, int type, int type_c) {
   if (compute == kSumF16) return f16 && type_c == 2;
   if (compute == kSumF32) return (f16 || bf16 || f32) && (type_c == 0 || type_c == type);
   if (compute == kSumF64) return type == 1 && type_c == 1;
+  if (compute == kSumTf32) return f32 && type_c == 0;
   return compute == kSumI32 && type == 3 && type_c == 10;
 }
 

@@ -159,7 +159,7 @@ def test_the_documentation_lists_each_cause_with_its_exit_code():
     assert {cause for cause, _ in rows} - set(TABLE) == OTHER_CAUSES
 
 
-VARIABLES = {"ROOFTILE_TIER": "auto, device, host", "ROOFTILE_PRECISION": "relaxed, standard, high, exact64",
+VARIABLES = {"ROOFTILE_TIER": "auto, device, host", "ROOFTILE_PRECISION": "relaxed, standard, high, exact64, half",
              "ROOFTILE_DETERMINISTIC": "0, off, 1, on", "ROOFTILE_MEASURE_CALLS": "0, off, 1, on",
              "ROOFTILE_LOG_UNTUNED": "0, off, 1, on", "ROOFTILE_VALIDATION": "0, off, 1, on"}
 # The sanitizer's runtime must be the first library of a process, which other programs are not built for.

@@ -304,6 +304,24 @@ def test_where_float64_sums_are_made_is_said(rooftile):
         assert (refused["tier"], refused["veto_name"], refused["kernel"], refused["score"]) == ("host64", "float64", "", 0), refused
 
 
+def test_operands_that_may_be_rounded_are_said(rooftile):
+    half = {"ROOFTILE_PRECISION": "half"}
+    write = [os.environ["ROOFTILE_WRITE_DATABASE"], rooftile.database, "slow"]
+    subprocess.run([*write, "f32"], check=True)
+    assert explain(rooftile, *SIZES, **half)["rounds_operands"] is False, "nothing is tuned for half"
+    subprocess.run([*write, "f32_half"], check=True)
+    for arguments, environment in (([], half), (["--type", "f32_half"], {})):
+        answer = explain(rooftile, *SIZES, *arguments, **environment)
+        assert (answer["tier"], answer["means"], answer["rounds_operands"]) == ("device", "tuned", True)
+        assert " with operands rounded to 16 bits, operands in host memory: device\n" in rooftile.run(
+            "explain", *SIZES, *arguments, **environment).stdout
+    for arguments in ([], ["--packed", "b"], ["--type", "f16"]):
+        asked = half if arguments else {}
+        assert explain(rooftile, *SIZES, *arguments, **asked)["rounds_operands"] is False
+    assert explain(rooftile, *SIZES, "--type", "f32_half", ROOFTILE_PRECISION="exact64")["rounds_operands"] is False
+    assert "precision half" in explain(rooftile, *SIZES, "--devices", "all", **half)["split_reason"]
+
+
 def test_a_packed_operand_is_not_transferred(planted):
     usual, packed = explain(planted, *SIZES), explain(planted, *SIZES, "--packed", "b")
     assert (usual["packed"], packed["packed"]) == (None, "b")

@@ -39,7 +39,8 @@ def test_a_precision_becomes_environment_and_its_scope_is_reported_once(rooftile
         assert shown(run)[1]["ROOFTILE_PRECISION"] == "exact64"
         assert run.stderr.startswith("rooftile: precision exact64 holds for sgemm") and run.stderr.count("\n") == 1
     assert rooftile.run("run", "--precision", "exact64", "--", "true", ROOFTILE_LOG="off").stderr == ""
-    assert rooftile.run("run", "--precision", "standard", "--", "true").stderr == ""
+    for precision in ("standard", "half"):
+        assert rooftile.run("run", "--precision", precision, "--", "true").stderr == ""
     assert rooftile.run("run", "--tier", "host64", "--", "true").stderr.startswith("rooftile: precision exact64 holds for sgemm")
     assert rooftile.run("run", "--tier", "host64", "--precision", "standard", "--", "true").stderr == ""
     rooftile.refuses("run", "--precision", "best", "--", "true", code=2, says="best")

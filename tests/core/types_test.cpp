@@ -23,6 +23,7 @@ Types any_types() {
                           DataType::kU8);
   t.c = *rc::gen::element(DataType::kF32, DataType::kF16, DataType::kBf16, DataType::kI32);
   t.sums = *rc::gen::element(Sums::kUsual, Sums::kF16);
+  t.rounding = *rc::gen::element(Rounding::kNone, Rounding::kHalf);
   if (*rc::gen::arbitrary<bool>())
     t.b = {
         .bits = *rc::gen::element(4, 8),
@@ -81,6 +82,20 @@ TEST(Types, Float64SumsOfOtherOperandsAreOfCallsAlone) {
               HasSubstr("sums of f64 operands are f64"));
   EXPECT_THAT(complaint({.a = DataType::kI8, .c = DataType::kI32, .sums = Sums::kF64}),
               HasSubstr("those of an i32 C i32"));
+}
+
+TEST(Types, OnlyFloat32OperandsMayBeRounded) {
+  const Types half = {.rounding = Rounding::kHalf};
+  EXPECT_EQ(parse_types("f32_half"), half);
+  EXPECT_EQ(to_string(half), "f32_half");
+  EXPECT_EQ(to_string(parse_types("f32xq4_k_f16_half")), "f32xq4_k_f16_half");
+  EXPECT_EQ(unrounded(half), Types{});
+  EXPECT_TRUE(is_float32(half));
+  EXPECT_FALSE(is_float32(parse_types("f32_f16_half")));
+  for (const char* text : {"f16_half", "bf16_half", "f64_half", "i8_half", "f16_f16_sum_f16_half"})
+    EXPECT_THAT(message_of([&] { parse_types(text); }), HasSubstr("only f32 operands")) << text;
+  EXPECT_THAT(complaint({.sums = Sums::kF64, .rounding = Rounding::kHalf}),
+              HasSubstr("only f32 operands"));
 }
 
 TEST(Types, UnsupportedCombinationsAreRefused) {

@@ -220,7 +220,7 @@ TEST_F(CApi, InvalidGuardsAreRefused) {
   Product untouched(product.problem);
   args = args_of(untouched);
   args.guard = &guard;
-  guard.precision = static_cast<rooftile_precision>(5);
+  guard.precision = static_cast<rooftile_precision>(6);
   expect_refused(untouched, args, "precision is 5");
   guard.precision = ROOFTILE_PRECISION_DEFAULT;
   guard.kappa = -1;

@@ -1,14 +1,17 @@
 // Precision requests in a context whose device is predicted to be faster: which calls the guard
 // refuses, and which tier answers them instead (kernel_faults_test.cpp has the spot checks). The
 // file also tests calls that exceed the device's buffers.
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstring>
 #include <limits>
 
 #include "core/error.h"
 #include "generator/space.h"
 #include "runtime/device/device.h"
+#include "runtime/resident/packing.h"
 #include "tests/support/call_of.h"
 #include "tests/support/fast_kernel.h"
 #include "tests/support/first_device.h"
@@ -151,6 +154,99 @@ TEST_F(GuardedContext, APrecisionOfTheContextHoldsForRepeatedCallsOnAForcedHost)
   }
   Product standard(problem_);
   EXPECT_EQ(run(context, standard, {.precision = Precision::kStandard}).tier, Tier::kHost1);
+}
+
+TEST_F(GuardedContext, HalfUsesKernelsThatAreTunedForIt) {
+  tune(parse_types("f32_half"));
+  Context context(options());
+  const Guard half = {.precision = Precision::kHalf};
+  for (const Guard& guard :
+       {half, Guard{.precision = Precision::kHalf, .scan_range = true, .check_spots = true}}) {
+    Product product(problem_);
+    const Answer answer = run(context, product, guard);
+    EXPECT_EQ(answer.tier, Tier::kDevice);
+    EXPECT_EQ(to_string(answer.problem.types), "f32_half");
+    EXPECT_TRUE(context.explain_answer(answer).rounds_operands);
+    product.expect_right();
+  }
+  for (const Guard& guard :
+       {Guard{.precision = Precision::kStandard}, Guard{.precision = Precision::kRelaxed},
+        Guard{.precision = Precision::kHigh}, Guard{}}) {
+    Product product(problem_);
+    const Answer answer = run(context, product, guard);
+    EXPECT_EQ(answer.problem.types, Types{});
+    EXPECT_FALSE(context.explain_answer(answer).rounds_operands);
+  }
+  Product product(problem_);
+  EXPECT_EQ(run(context, product, {.precision = Precision::kHalf, .kappa = 1000}).tier,
+            Tier::kHost64);
+  expect_float64(product);
+}
+
+TEST_F(GuardedContext, HalfUsesItsPlainKernelBeforeAPassUnlessTheEpilogueIsTunedWithoutIt) {
+  tune(parse_types("f32_half"));
+  const Epilogue relu = parse_epilogue("relu");
+  ContextOptions half = options();
+  half.precision = Precision::kHalf;
+  Problem p = problem_;
+  p.epilogue = relu;
+  const auto explained = [&] {
+    const Explanation e = Context(half).explain({.problem = p});
+    return fmt::format("{} {} {}", e.rounds_operands, e.means, e.product);
+  };
+  EXPECT_EQ(explained(), "true host_pass f32_half");
+  write_test_database(folder_ / "tuned.db", device_, {fast_kernel(device_)}, relu, {},
+                      calibration_);
+  EXPECT_EQ(explained(), "false tuned ");
+}
+
+TEST_F(GuardedContext, HalfIsStandardWhereNothingIsTunedForIt) {
+  ContextOptions half = options();
+  half.precision = Precision::kHalf;
+  Context context(half);
+  for (int call = 0; call < 2; ++call) {
+    Product product(problem_);
+    const Answer answer = run(context, product, {});
+    EXPECT_EQ(answer.tier, Tier::kDevice);
+    EXPECT_EQ(answer.problem.types, Types{});
+    EXPECT_FALSE(context.explain({.problem = problem_}).rounds_operands);
+    product.expect_right();
+  }
+}
+
+TEST_F(GuardedContext, HalfIsWhatTheHostComputesAnyway) {
+  tune(parse_types("f32_half"));
+  ContextOptions half = options();
+  half.precision = Precision::kHalf;
+  for (const TierChoice tier : {TierChoice::kHost, TierChoice::kHost1, TierChoice::kHost64}) {
+    half.tier = tier;
+    Context context(half);
+    Product asked(problem_), standard(problem_);
+    for (int call = 0; call < 2; ++call) {
+      asked.c = asked.c_before;
+      EXPECT_EQ(run(context, asked, {}).tier, tier_of(tier));
+    }
+    run(context, standard, {.precision = Precision::kStandard});
+    EXPECT_EQ(std::memcmp(asked.c.data(), standard.c.data(), standard.c.size() * sizeof(float)), 0);
+  }
+}
+
+TEST_F(GuardedContext, APackedOperandIsMultipliedWithoutRounding) {
+  tune({});
+  write_test_database(folder_ / "tuned.db", device_, {fast_kernel(device_)}, {},
+                      parse_types("f32_half"), calibration_);
+  ContextOptions half = options();
+  half.precision = Precision::kHalf;
+  Context context(half);
+  Product product(problem_);
+  const auto packed = context.pack({.call = call_of(product), .operand = Operand::kB});
+  GemmCall call = call_of(product);
+  call.packed = packed;
+  context.gemm(call);
+  EXPECT_EQ(context.last_answer()->problem.types, Types{});
+  product.expect_right();
+  product.c = product.c_before;
+  EXPECT_EQ(to_string(run(context, product, {}).problem.types), "f32_half");
 }
 
 TEST_F(GuardedContext, ADeviceSumsInFloat64WhereThatIsFasterOrForced) {

@@ -121,6 +121,29 @@ TEST_F(UntunedLogTest, CallsWithFloat64SumsCountForTheKernelThatTheyNeed) {
   EXPECT_THAT(types, testing::UnorderedElementsAre("f64", "i8_i32"));
 }
 
+TEST_F(UntunedLogTest, HalfCountsForItsKernelsWhereMatrixUnitsRound) {
+  const auto counted = [&] {
+    std::filesystem::remove(file());
+    device_ = Store(file()).device_id(profile_);
+    tune();
+    {
+      Context context(
+          {.database = file(), .cache_folder = folder_ / "cache", .precision = Precision::kHalf});
+      multiply(context, 530, 560, 500);
+      Product integers(
+          packed_problem(530, 560, 500, Transpose::kNo, Transpose::kNo, 1, parse_types("i8_f16")));
+      context.gemm(call_of(integers));
+    }
+    std::vector<std::string> types;
+    for (const UntunedProblem& one : logged()) types.push_back(to_string(one.problem.types));
+    return types;
+  };
+  EXPECT_THAT(counted(), testing::UnorderedElementsAre("f32", "i8_f16"));
+  profile_.limits.max_loop_trips = 0;
+  profile_.limits.matrix_shapes = {{16, 16, 16, DataType::kBf16, DataType::kF32}};
+  EXPECT_THAT(counted(), testing::UnorderedElementsAre("f32_half", "i8_f16"));
+}
+
 TEST_F(UntunedLogTest, TunedAndSmallProblemsAreNotCounted) {
   tune();
   {

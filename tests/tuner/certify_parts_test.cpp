@@ -103,6 +103,51 @@ TEST_F(CertifyPartsTest, AQuantisedBIsMultipliedAsIntegersInEveryWay) {
                {"bf16xq8_0_bf16.nt", "bf16xq4_1.tt", "bf16xmxfp4.nt.grouped"}, 2);
 }
 
+// Two parts, of which three products are kept, for calls of any k.
+TEST_F(CertifyPartsTest, OperandsThatMayBeRoundedKeepTheBoundOfHalf) {
+  expect_right(
+      {kernel("subgroup_m=16 subgroup_n=16", kShort), kernel("prefetch=ahead"),
+       kernel("split_k=3 vector_width_a=1 vector_width_b=2"),
+       kernel("subgroups_k=2 vector_width_a=2 vector_width_b=1"), kernel("edge=exact tile_k=32")},
+      {"f32_half.nn", "f32_f16_half.nt", "f32_half.tn", "f32_half.tt",
+       "f32_half.nt.bias_column+gelu_erf+residual"},
+      5);
+  expect_right({kernel("stages=2", kShort), kernel("", kTall)},
+               {"f32_half.nn.grouped", "f32_half.nt"}, 2);
+  expect_right({kernel("unroll_k=32", kShort), kernel("unroll_k=32 prefetch=ahead")},
+               {"f32xq8_0_half.nt", "f32xq4_1_f16_half.nt"}, 2);
+}
+
+// Between the error of rounding to 8 bits, which one part would have, and that of float32.
+TEST_F(CertifyPartsTest, TwoPartsHaveAQuarterOfTheErrorThatHalfAllows) {
+  const Signature half = parse_signature("f32_half.nt");
+  const Kernel kernel(device_, this->kernel(), half, ShaderCache({}));
+  for (const std::int64_t k : {4, 24, 256}) {
+    const CertificationCase test = {.problem =
+                                        packed_problem(128, 100, k, kNo, kYes, 1, half.types)};
+    const double ratio = run_case(*device_, kernel, test).worst_ratio;
+    std::printf("k = %ld: %.4f of the bound\n", static_cast<long>(k), ratio);
+    EXPECT_LT(ratio, 0.25) << k;
+    // More than the bound of float32 allows, k + 3 times 2^-24.
+    if (k == 4) {
+      EXPECT_GT(ratio, 7 * 0x1p-14);
+    }
+  }
+}
+
+// Another kernel of such a class rounds nothing, and is held to the bound of float32.
+TEST_F(CertifyPartsTest, KernelsThatRoundNoOperandKeepTheBoundOfFloat32) {
+  const Variant v = parse_variant(
+      "family=tiled tile_m=16 tile_n=16 tile_k=16 reg_m=4 reg_n=4 unroll_k=4 vector_width_a=4 "
+      "vector_width_b=4 stage=shared");
+  const Signature half = parse_signature("f32_half.nn");
+  for (const CertificationCase& test :
+       certification_cases(v, half, device_->profile().limits, SumsIn::kC))
+    ASSERT_EQ(test.problem.types, Types{});
+  expect_right({v}, {"f32_half.nn"}, 1);
+  EXPECT_FALSE(mutant(v, half, "a[i / 4][i % 4], b[j]", "a[i / 4][i % 4] * 1.0005, b[j]").passed);
+}
+
 TEST_F(CertifyPartsTest, NumbersThatAreNotFiniteOrHaveNoFirstPartAreMultipliedInFloat32) {
   CertificationCase test;
   test.problem = packed_problem(33, 20, 40, kNo, kNo, 2);
@@ -222,6 +267,22 @@ TEST_F(CertifyPartsTest, MutantsAreRefused) {
   };
   for (const auto& [from, to, way, shape] : kMutants)
     EXPECT_FALSE(mutant(kernel(way, shape), {}, from, to).passed) << from;
+}
+
+TEST_F(CertifyPartsTest, MutantsOfTwoPartsAreRefused) {
+  const struct {
+    const char *from, *to, *signature = "f32_half.nn", *way = "";
+  } kMutants[] = {
+      {"multiply_parts(0, 1);", ""},
+      {"multiply_parts(1, 0);", ""},
+      {"multiply_parts(1, 0);", "multiply_parts(0, 1);"},
+      {"part < PARTS; ++part) {", "part < PARTS - 1; ++part) {"},
+      {"rest -= uintBitsToFloat(bits)", "rest = 0.0"},
+      {"if (!are_finite(sum, to_column)) sum =", "if (false) sum ="},
+      {"part = 1; part <= PARTS", "part = 2; part <= PARTS", "f32xq8_0_half.nt", "unroll_k=32"},
+  };
+  for (const auto& [from, to, signature, way] : kMutants)
+    EXPECT_FALSE(mutant(kernel(way, kShort), parse_signature(signature), from, to).passed) << from;
 }
 
 // Each changes what only a quantised B has.

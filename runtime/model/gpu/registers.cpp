@@ -39,8 +39,8 @@ double fragment_registers(const Variant& v, const Types& types, const GpuGenerat
   }
   // All parts of the fragments of A and of one of B, and a sum for each product of two fragments.
   if (splits(v, types, Operand::kB))
-    return (static_cast<double>(v.subgroup_m + v.matrix_n) * v.matrix_k * kParts * unit_bits /
-                kRegisterBits +
+    return (static_cast<double>(v.subgroup_m + v.matrix_n) * v.matrix_k *
+                parts_of(types, Operand::kB) * unit_bits / kRegisterBits +
             static_cast<double>(v.subgroup_m) * v.matrix_n) /
            lanes;
   const double step = static_cast<double>(v.subgroup_m + v.subgroup_n) * v.matrix_k *
