@@ -184,7 +184,7 @@ std::string text_of(const ExplainedWork& work) {
   const Decision& d = e.decision;
   std::string text = fmt::format("{}{}, {}: {}{}{}\n", work.what,
                                  e.float64_sums      ? " with float64 sums"
-                                 : e.rounds_operands ? " with operands rounded to 16 bits"
+                                 : e.rounds_operands ? " with operands that may be rounded"
                                                      : "",
                                  residency_text(work.where), name(d.tier),
                                  e.for_precision ? " (for its precision)"

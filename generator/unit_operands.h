@@ -12,10 +12,11 @@
 
 namespace rooftile {
 
-/// Whether a device has kernels that round operands of these types: its matrix units multiply
-/// bfloat16, and its driver leaves no loop early (RECOMPUTES_SUMS of templates/matrix/store.glsl).
-inline bool rounds_operands(const Types& t, const DeviceLimits& limits) {
-  return t.rounding != Rounding::kNone && limits.max_loop_trips == 0 &&
+/// Whether a device has kernels that round operands where that is allowed: its matrix units
+/// multiply bfloat16, and its driver leaves no loop early (RECOMPUTES_SUMS of
+/// templates/matrix/store.glsl).
+inline bool has_rounding_kernels(const DeviceLimits& limits) {
+  return limits.max_loop_trips == 0 &&
          std::ranges::any_of(limits.matrix_shapes, [](const MatrixShape& shape) {
            return shape.operand == DataType::kBf16 && shape.sum == DataType::kF32;
          });

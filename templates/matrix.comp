@@ -138,8 +138,8 @@ void multiply_tile(uint stage) {
     }
 }
 #elif PARTS > 1
-// The product of two numbers is that of all pairs of their parts. The smallest pairs, together about
-// 2^-23 of it at most, of two parts 2^-14, are left out. Units truncate what they add to, so the pairs of one step
+// The product of two numbers is that of all pairs of their parts. The smallest pairs are left out: of
+// three parts together 2^-23 of it at most, of two parts 2^-16. Units truncate what they add to, so the pairs of one step
 // are added first, in the order of their size, and their sum is added to the others by an addition
 // that rounds (generator/layout.h has the bound).
 #define multiply_parts(of_a, of_b)                  \

@@ -33,7 +33,7 @@ struct Scalar {
   Scalar(cuda::ComputeType compute, double value) {
     const auto single = static_cast<float>(value);
     if (compute == cuda::kSumF16) f16 = to_f16(single);
-    if (compute == cuda::kSumF32) f32 = single;
+    if (compute == cuda::kSumF32 || compute == cuda::kSumTf32) f32 = single;
     if (compute == cuda::kSumF64) f64 = value;
     if (compute == cuda::kSumI32) i32 = static_cast<std::int32_t>(value);
   }

@@ -84,7 +84,7 @@ std::vector<TuneProblem> for_device(const std::vector<TuneProblem>& wanted,
   bool changed = false;
   for (TuneProblem problem : wanted) {
     Types& types = problem.problem.types;
-    if (types.rounding != Rounding::kNone && !rounds_operands(types, device.limits)) {
+    if (types.rounding != Rounding::kNone && !has_rounding_kernels(device.limits)) {
       types = unrounded(types);
       changed = true;
     }
@@ -92,10 +92,10 @@ std::vector<TuneProblem> for_device(const std::vector<TuneProblem>& wanted,
       problems.push_back(std::move(problem));
   }
   if (changed)
-    fmt::print(stderr,
-               "rooftile: types are tuned without _half: {} has no matrix units for bfloat16, so "
-               "that nothing would be faster for it\n",
-               device.name);
+    fmt::print(
+        stderr,
+        "rooftile: types are tuned without _half, because no kernel is faster with it on {}\n",
+        device.name);
   return problems;
 }
 

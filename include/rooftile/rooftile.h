@@ -107,8 +107,8 @@ typedef enum rooftile_devices {
   ROOFTILE_DEVICES_ONE = 1,  ///< The context's device or the host.
   /// All tuned devices and the host, at the same time where that is predicted to be faster: rows,
   /// columns or matrices of the batch are divided so that all end together. Calls with a packed
-  /// operand, calls that force a tier, and calls on a deterministic context or on the program's own
-  /// device are not divided.
+  /// operand, calls that force a tier, calls that kernels for HALF compute, and calls on a
+  /// deterministic context or on the program's own device are not divided.
   ROOFTILE_DEVICES_ALL = 2
 } rooftile_devices;
 
@@ -131,8 +131,8 @@ typedef enum rooftile_precision {
   ROOFTILE_PRECISION_EXACT64 = 4,
   /// As STANDARD, but float32 operands may be rounded to 16 bits before they are multiplied: an
   /// element is off by at most 2^-10 of its sum of magnitudes more. Matrix units are faster then,
-  /// where types with _half are tuned; all else computes as for STANDARD. Not in version 0.1.0,
-  /// which refuses it.
+  /// where types with _half are tuned; all else, and calls that give kappa, compute as for
+  /// STANDARD. Not in version 0.1.0, which refuses it.
   ROOFTILE_PRECISION_HALF = 5
 } rooftile_precision;
 
@@ -145,9 +145,9 @@ typedef struct rooftile_guard {
   /// numbers and a float32 sum of them may exceed 2^24, up to which it is exact.
   int scan_range;
   /// If not 0, 16 random elements of a device's result are recomputed in float64. If one is off by
-  /// more than 1e-4 of its sum of magnitudes (HIGH: 1e-6), the result is discarded and the host
-  /// answers. If rounding cannot explain the error, the kernel is not used again until `rooftile
-  /// tune` has certified it anew.
+  /// more than 1e-4 of its sum of magnitudes (HIGH: 1e-6; HALF: 2^-10 more), the result is
+  /// discarded and the host answers. If rounding cannot explain the error, the kernel is not used
+  /// again until `rooftile tune` has certified it anew.
   int check_spots;
   /// Condition number of the problem that C is used for. From 1000 on the call is treated as
   /// EXACT64, unless the precision is RELAXED. 0 means unknown.

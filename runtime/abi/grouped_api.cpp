@@ -130,8 +130,9 @@ ResidentWork work_of(const Resident& resident, const rooftile_gemm_args* given_a
     return {&work.uses.back()->buffer, given.offset};
   };
   const GroupsOfCall of_call = groups_of(*groups, *grouped, args->m, device.limits, place);
-  work.call = resident_grouped_call(&*args, operand_slots_of(*operands, place), resident,
-                                    of_call.grouping, groups->stride_columns, of_call.groups);
+  work.call =
+      resident_grouped_call(&*args, operand_slots_of(*operands, place), resident.precision(),
+                            of_call.grouping, groups->stride_columns, of_call.groups);
   work.workspace = workspace_bound(place(operands->workspace), operands->workspace_bytes, device);
   return work;
 }

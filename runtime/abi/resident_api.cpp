@@ -53,7 +53,7 @@ ResidentWork work_of(const Resident& resident, const rooftile_gemm_args* args,
     work.uses.push_back(memory_of(resident, given.buffer));
     return {&work.uses.back()->buffer, given.offset};
   };
-  work.call = resident_call(args, operand_slots_of(*operands, place), resident);
+  work.call = resident_call(args, operand_slots_of(*operands, place), resident.precision());
   work.workspace = workspace_bound(place(operands->workspace), operands->workspace_bytes,
                                    resident.device()->profile());
   return work;

@@ -128,12 +128,12 @@ void check_resident(const rooftile_gemm_args& args, const OperandSlots& places) 
 }  // namespace
 
 ResidentCall resident_call(const rooftile_gemm_args* given, const OperandSlots& places,
-                           const Resident& resident) {
-  return resident_grouped_call(given, places, resident, {}, 0, nullptr);
+                           Precision precision) {
+  return resident_grouped_call(given, places, precision, {}, 0, nullptr);
 }
 
 ResidentCall resident_grouped_call(const rooftile_gemm_args* given, const OperandSlots& places,
-                                   const Resident& resident, const Grouping& grouping,
+                                   Precision precision, const Grouping& grouping,
                                    std::int64_t expert_columns,
                                    std::shared_ptr<const ResidentGroups> groups) {
   const Given args("args", given);
@@ -141,14 +141,13 @@ ResidentCall resident_grouped_call(const rooftile_gemm_args* given, const Operan
   check_resident(*args, places);
   const HostForm form(*args, places);
   GemmCall call = checked_grouped_call(&form.args(), grouping, expert_columns);
-  if (!call.guard.precision) call.guard.precision = resident.precision();
+  if (!call.guard.precision) call.guard.precision = precision;
   check_guard(call);
-  Types& types = call.problem.types;
-  if (precision_of(call.guard) == Precision::kHalf && may_round(types) && call.packed == nullptr)
-    types = resident.ranking().rounded_types(call.problem);
-  ResidentCall checked = checked_resident_call(call, form.addresses());
-  checked.groups = std::move(groups);
-  return checked;
+  if (permits_rounding(call.guard) && may_round(call.problem.types))
+    call.problem.types.rounding = Rounding::kHalf;
+  ResidentCall resident = checked_resident_call(call, form.addresses());
+  resident.groups = std::move(groups);
+  return resident;
 }
 
 ResidentCall resident_experts(const rooftile_gemm_args* given, const OperandSlots& places,

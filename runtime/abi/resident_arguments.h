@@ -4,7 +4,7 @@
 #include <rooftile/rooftile.h>
 
 #include "core/device_profile.h"
-#include "runtime/resident/resident.h"
+#include "runtime/resident/resident_product.h"
 
 namespace rooftile {
 
@@ -30,16 +30,16 @@ OperandSlots operand_slots_of(const Operands& operands, const OperandSlotOf& pla
           .zero_points = place(operands.zero_points)};
 }
 
-/// `resident` has the context's precision, for calls whose guard sets none. Throws
-/// kInvalidArgument, naming the argument, for pointers that are not null, for operands outside
-/// their buffers, and for everything that is illegal for calls on host memory; kUnsupported for a
-/// precision that needs the host.
+/// `precision` is the context's, for calls whose guard sets none. Throws kInvalidArgument, naming
+/// the argument, for pointers that are not null, for operands outside their buffers, and for
+/// everything that is illegal for calls on host memory; kUnsupported for a precision that needs the
+/// host.
 ResidentCall resident_call(const rooftile_gemm_args* given, const OperandSlots& places,
-                           const Resident& resident);
+                           Precision precision);
 
 /// Same as above for a call with this grouping (checked_grouped_call); `groups` describes it.
 ResidentCall resident_grouped_call(const rooftile_gemm_args* given, const OperandSlots& places,
-                                   const Resident& resident, const Grouping& grouping,
+                                   Precision precision, const Grouping& grouping,
                                    std::int64_t expert_columns,
                                    std::shared_ptr<const ResidentGroups> groups);
 

@@ -64,7 +64,7 @@ class VulkanWork {
                      .copies = (operands->usage & VK_BUFFER_USAGE_TRANSFER_SRC_BIT) != 0};
     work_.call = resident_call(
         args, operand_slots_of(*operands, [this](const auto& given) { return place(given); }),
-        resident);
+        resident.precision());
     const OperandSlot workspace = place(operands->workspace);
     if (workspace.buffer != nullptr || purpose == Purpose::kPrepare)
       work_.workspace = workspace_bound(workspace, operands->workspace_bytes, device_.profile());

@@ -7,6 +7,7 @@
 #include "core/clock.h"
 #include "core/error.h"
 #include "core/groups.h"
+#include "generator/unit_operands.h"
 #include "runtime/call/call_checks.h"
 #include "runtime/call/packed_operand.h"
 #include "runtime/dispatch/executor.h"
@@ -30,19 +31,19 @@ Sums sums_of(const Types& types, const Guard& guard) {
 }
 
 /// The types of a call: with the sums that it gets, and with the permission to round operands where
-/// its precision is half, or the call has it itself, and the device has kernels for it. No such
-/// kernel reads a packed operand.
+/// its precision or its own types have it, and the device is faster with it. No kernel that rounds
+/// reads a packed operand.
 Types types_of(const GemmCall& call, const Guard& guard, const Residencies& where,
                const DeviceTier* device) {
   Types types = call.problem.types;
   types.sums = sums_of(types, guard);
-  const bool half = precision_of(guard) == Precision::kHalf ||
+  const bool half = permits_rounding(guard) ||
                     (types.rounding == Rounding::kHalf && precision_of(guard) != Precision::kHigh);
   types.rounding = Rounding::kNone;
   if (!half || !may_round(types) || packed_operand(where) || device == nullptr) return types;
   Problem p = call.problem;
   p.types = types;
-  return device->chooser()->ranking().rounded_types(p);
+  return device->chooser()->rounded_types(p);
 }
 
 /// What a call with a packed operand needs the operand itself for; "" when it does not.
@@ -183,7 +184,7 @@ void Context::Impl::run(const Request& r) {
   if (packed && (!plan.reads_packed || plan.tier != Tier::kDevice)) return run_without_packed(r);
   const Outcome outcome = executor.run(r, plan, packed ? nullptr : &cache.repeated);
   if (state.log != nullptr)
-    state.log->say_answer(counted_problem(r), outcome,
+    state.log->say_answer(logged_problem(r), outcome,
                           packed_operand(outcome.where) ? about_packed(call) : "");
   if (r.grouped != nullptr)
     return cache.last.set(state.id, equal_batch(*r.grouped), nullptr, r.guard, outcome);
@@ -255,10 +256,13 @@ Explanation Context::explain(const GemmCall& call, const Residencies& where) con
 }
 
 Explanation Context::explain_answer(const Answer& answer) const {
-  Explanation explanation =
-      this->explain({.problem = answer.problem, .guard = answer.guard}, answer.where);
+  // The call had its types, whatever the device is found to do by now.
+  GemmCall call = {.problem = answer.problem, .guard = answer.guard};
+  if (permits_rounding(call.guard)) call.guard.precision = Precision::kStandard;
+  Explanation explanation = impl_->planner.explain(impl_->planner.request(call), answer.where);
   if (answer.kernel != nullptr) explanation.kernel = short_name(*answer.kernel);
-  explanation.rounds_operands = answer.problem.types.rounding != Rounding::kNone;
+  explanation.rounds_operands =
+      answer.problem.types.rounding != Rounding::kNone && answer.tier == Tier::kDevice;
   explanation.split.shares = answer.shares;
   return explanation;
 }
@@ -333,10 +337,13 @@ std::function<void(const Problem&)> Context::Impl::make_grouped_counter() const 
   std::vector<Bucket> tuned;
   std::ranges::copy_if(state.data.buckets, std::back_inserter(tuned),
                        [](const Bucket& b) { return b.groups_band >= 0; });
-  return [log = std::weak_ptr(state.untuned), tuned = std::move(tuned)](const Problem& p) {
-    if (flops(p) == 0 || std::ranges::find(tuned, bucket_of(p)) != tuned.end()) return;
+  const bool rounds = !state.data.profile || has_rounding_kernels(state.data.profile->limits);
+  return [log = std::weak_ptr(state.untuned), tuned = std::move(tuned), rounds](const Problem& p) {
+    if (flops(p) == 0) return;
     Problem counted = p;
     counted.grouping = typical_grouping(p);
+    if (!rounds) counted.types = unrounded(counted.types);
+    if (std::ranges::find(tuned, bucket_of(counted)) != tuned.end()) return;
     if (const auto counting = log.lock())
       if (auto* const calls = counting->counter(counted))
         calls->fetch_add(1, std::memory_order_relaxed);

@@ -25,9 +25,9 @@ struct Explanation {
   bool float64_sums = false;   ///< The precision requires float64 sums, on whatever tier.
   /// The device's kernels may round float32 operands to 16 bits: the precision is half.
   bool rounds_operands = false;
-  std::string product = {};    ///< Types of the product before a pass of the host, else "".
-  std::string device_name;     ///< Name of the tuned device, "" when there is none.
-  std::string kernel;          ///< Text of the variant that would run, "" when there is none.
+  std::string product = {};  ///< Types of the product before a pass of the host, else "".
+  std::string device_name;   ///< Name of the tuned device, "" when there is none.
+  std::string kernel;        ///< Text of the variant that would run, "" when there is none.
   /// How that kernel computes the problem: name(Means), "" when there is no kernel.
   std::string means = {};
   /// What a call that is forced to the device does: "runs", "certifies_first" (it waits until a

@@ -27,8 +27,10 @@ struct Request {
   bool asks_for_checks() const { return is_guarded(guard) && !widens_sums(problem().types); }
 };
 
-/// The problem whose calls are counted and logged: with the precision half as if kernels were tuned
-/// for it, and each grouped call has other groups.
+/// The problem whose calls are logged: each grouped call has other groups.
+Problem logged_problem(const Request& r);
+/// The problem whose calls are counted: the same, with the permission to round operands where the
+/// caller gives it, whether or not kernels are tuned for it.
 Problem counted_problem(const Request& r);
 
 /// How the calls of one request are computed.

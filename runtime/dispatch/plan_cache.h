@@ -13,6 +13,7 @@
 #include "runtime/call/plain_call.h"
 #include "runtime/dispatch/plan.h"
 #include "runtime/dispatch/repeated_calls.h"
+#include "runtime/verify/precision_guard.h"
 
 namespace rooftile {
 
@@ -73,6 +74,7 @@ class PlanCache {
     bool only_packed = false;      ///< The call gives no more of that operand.
     TierChoice tier = TierChoice::kAuto;
     Devices devices = Devices::kOne;
+    bool permits_rounding = false;  ///< Of the guard: such calls have a counter of their own.
     Plan plan = {};
   };
 
@@ -90,13 +92,21 @@ class PlanCache {
     Entry& entry = place(r, generation);
     const bool same = entry.generation == generation && entry.packed == packed_id(r) &&
                       entry.only_packed == gives_only_packed(*r.call) && entry.tier == r.tier &&
-                      entry.devices == r.devices && entry.problem == r.problem();
+                      entry.devices == r.devices &&
+                      entry.permits_rounding == permits_rounding(r.guard) &&
+                      entry.problem == r.problem();
     return same ? &entry : nullptr;
   }
   Entry* store(const Request& r, std::uint64_t generation, const Plan& plan) {
     Entry& entry = place(r, generation);
-    entry = {r.problem(), generation, packed_id(r), gives_only_packed(*r.call),
-             r.tier,      r.devices,  plan};
+    entry = {r.problem(),
+             generation,
+             packed_id(r),
+             gives_only_packed(*r.call),
+             r.tier,
+             r.devices,
+             permits_rounding(r.guard),
+             plan};
     return &entry;
   }
 

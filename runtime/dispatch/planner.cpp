@@ -40,11 +40,16 @@ std::string about(const Request& r) {
 
 }  // namespace
 
-Problem counted_problem(const Request& r) {
+Problem logged_problem(const Request& r) {
   Problem p = r.problem();
-  if (may_round(p.types) && precision_of(r.guard) == Precision::kHalf && r.call->packed == nullptr)
-    p.types.rounding = Rounding::kHalf;
   if (r.grouped != nullptr) p.grouping = typical_grouping(p);
+  return p;
+}
+
+Problem counted_problem(const Request& r) {
+  Problem p = logged_problem(r);
+  if (permits_rounding(r.guard) && may_round(p.types) && r.call->packed == nullptr)
+    p.types.rounding = Rounding::kHalf;
   return p;
 }
 
@@ -273,7 +278,7 @@ void Planner::log_plan(const Request& r, const Plan& plan) const {
       d.tier = unsplit;  // Calls begin there.
     else if (d.tier != Tier::kDevice)
       d.tier = precise_host(d.tier, p.types, r.guard);
-    state_.log->say(counted_problem(r), d, best_kernel(p, {}, r.call),
+    state_.log->say(logged_problem(r), d, best_kernel(p, {}, r.call),
                     quick ? quick_kernel(p, plan.device_margin_ns) : std::string(), about(r));
   }
   if (r.devices == Devices::kAll)

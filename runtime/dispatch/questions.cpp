@@ -241,7 +241,6 @@ Explanation Planner::explain(const Request& r, const Residencies& given) const {
   Explanation e{.decision = decide(p, where, r.guard, r.call),
                 .forced = r.is_forced(),
                 .float64_sums = widens_sums(p.types),
-                .rounds_operands = p.types.rounding != Rounding::kNone,
                 .product = means == Means::kHostPass ? to_string(choice.problem.types) : "",
                 .device_name = device != nullptr ? device->profile().name : "",
                 .kernel = means == Means::kNone && !packed ? "" : best_kernel(p, where, r.call),
@@ -265,6 +264,7 @@ Explanation Planner::explain(const Request& r, const Residencies& given) const {
   const Tier without_plan =
       decided == Tier::kDevice ? decided : precise_host(decided, p.types, r.guard);
   e.decision.tier = plan ? plan->tier : without_plan;
+  e.rounds_operands = p.types.rounding != Rounding::kNone && e.decision.tier == Tier::kDevice;
   e.for_precision = plan ? plan->reason == Reason::kPrecision : without_plan == Tier::kHost64;
   const Tier unsplit = e.decision.tier == Tier::kSplit ? plan->unsplit : e.decision.tier;
   if (is_grouped(p)) return e;  // Such a call waits for its kernel, and is not split.

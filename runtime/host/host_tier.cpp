@@ -21,7 +21,8 @@ namespace {
 
 /// Whether BLAS itself computes the problem, with nothing to prepare or add.
 bool is_plain(const Problem& p, Tier tier) {
-  return !any(p.epilogue) && (is_float64(p.types) || (is_float32(p.types) && tier != Tier::kHost64));
+  return !any(p.epilogue) &&
+         (is_float64(p.types) || (is_float32(p.types) && tier != Tier::kHost64));
 }
 
 /// One operand of a product as Real, float or double: the caller's memory where it has that type,

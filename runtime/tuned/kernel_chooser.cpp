@@ -1,6 +1,7 @@
 #include "runtime/tuned/kernel_chooser.h"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <utility>
 
@@ -89,6 +90,38 @@ std::vector<RankedChoice> KernelChooser::ranked_prepacked(const Problem& p, Oper
                                                        ? Use::kReadsPacked
                                                        : Use::kReadsStored;
                                           }});
+}
+
+double KernelChooser::working_ns(std::span<const RankedChoice> kernels) const {
+  for (const RankedChoice& kernel : kernels)
+    if (!compiled_->has_failed(kernel.candidate->hash)) return kernel.expected_ns;
+  return std::numeric_limits<double>::infinity();
+}
+
+template <typename Ns>
+Types KernelChooser::faster_types(Problem p, const Ns& ns) const {
+  p.types = unrounded(p.types);
+  if (!rounds_ || !may_round(p.types)) return p.types;
+  Problem half = p;
+  half.types.rounding = Rounding::kHalf;
+  const double half_ns = ns(half);
+  return std::isfinite(half_ns) && half_ns <= ns(p) ? half.types : p.types;
+}
+
+Types KernelChooser::rounded_types(const Problem& p) const {
+  return faster_types(p, [this](const Problem& x) {
+    const KernelChoice choice = choose(x);
+    return working_ns(ranked(choice)) + choice.pass_ns;
+  });
+}
+
+Types KernelChooser::rounded_types(const Problem& p, const OnDevice& where) const {
+  return faster_types(p, [&](const Problem& x) {
+    double best_ns = std::numeric_limits<double>::infinity();
+    for (const KernelChoice& choice : choices_on_device(x, where))
+      best_ns = std::min(best_ns, working_ns(choice.kernels));
+    return best_ns;
+  });
 }
 
 std::string KernelChooser::why_no_kernel(const Problem& p) const {

@@ -91,6 +91,11 @@ class KernelChooser {
   /// whether one is under way.
   bool request_kernel(const Problem& of_call) const;
 
+  /// The types of a problem whose operands may be rounded: with that permission (Rounding::kHalf)
+  /// where a kernel has it that works and is predicted to be no slower than all without; else
+  /// without.
+  Types rounded_types(const Problem& p) const;
+
   // ---- Operands on the device ----
 
   /// Where they lie, what the device can do there, and which of them is packed.
@@ -105,6 +110,8 @@ class KernelChooser {
   /// faster first; for groups, kernels that were tuned for groups of quite other sizes. Empty: only
   /// the fallback computes it.
   std::vector<KernelChoice> choices_on_device(const Problem& p, const OnDevice& where) const;
+  /// The same as above for operands on the device.
+  Types rounded_types(const Problem& p, const OnDevice& where) const;
   /// The first of these where each operand is at the start of a buffer; kNone: there is none.
   KernelChoice choose_on_device(const Problem& p) const;
   /// Whether kernels are certified on demand for such a problem: its class was not tuned.
@@ -125,12 +132,18 @@ class KernelChooser {
   std::vector<RankedChoice> recently_ranked(const Problem& staged) const;
   std::vector<RankedChoice> ranked_before_device_pass(const Problem& p,
                                                       const OnDevice& where) const;
+  /// Predicted time of the first of these kernels that has not failed; infinity: there is none.
+  double working_ns(std::span<const RankedChoice> kernels) const;
+  /// `ns` predicts a problem's kernels.
+  template <typename Ns>
+  Types faster_types(Problem p, const Ns& ns) const;
   /// Predicted time of the transfers and of the first of these kernels.
   double predicted_ns(const Problem& p, std::span<const RankedChoice> kernels) const;
 
   const DeviceProfile profile_;
   const DeviceRates rates_;
   const KernelRanking ranking_;
+  const bool rounds_ = ranking_.rounds();
   mutable RecentRankings recent_{ranking_};
   const std::shared_ptr<OnDemandKernels> on_demand_;
   const std::shared_ptr<const KernelCache> compiled_;

@@ -9,7 +9,6 @@
 #include "generator/packed_format.h"
 #include "generator/rules.h"
 #include "generator/space.h"
-#include "generator/sums_in.h"
 #include "runtime/model/nearest_types.h"
 #include "runtime/model/roofline.h"
 
@@ -92,16 +91,10 @@ bool KernelRanking::has_class(const Problem& p) const {
   return std::ranges::find(classes_, signature_of(p)) != classes_.end();
 }
 
-Types KernelRanking::rounded_types(Problem p) const {
-  p.types.rounding = Rounding::kHalf;
-  if (has_class(p)) return p.types;
-  const Types plain_types = unrounded(p.types);
-  const Signature before_pass = sums_signature(signature_of(p));
-  p.types = plain_types;
-  if (is_grouped(p) || has_class(p) || std::ranges::find(classes_, before_pass) == classes_.end())
-    return plain_types;
-  p.types.rounding = Rounding::kHalf;
-  return p.types;
+bool KernelRanking::rounds() const {
+  return std::ranges::any_of(tuned_, [](const TunedKernel& kernel) {
+    return kernel.problem.types.rounding != Rounding::kNone;
+  });
 }
 
 std::optional<KernelRanking::Near> KernelRanking::nearest(const Problem& p) const {

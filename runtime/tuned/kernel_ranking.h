@@ -72,10 +72,8 @@ class KernelRanking {
   /// Whether kernels are tuned for problems like this one: for its class, and of a grouped one for
   /// groups of about these sizes.
   bool has_class(const Problem& p) const;
-  /// The types of a call whose operands may be rounded: with that permission where kernels are tuned
-  /// for problems like this one with it, or for what comes before a pass over C while none are tuned
-  /// without it; else without.
-  Types rounded_types(Problem p) const;
+  /// Whether a kernel is tuned that may round operands (Rounding::kHalf).
+  bool rounds() const;
   /// The problem, packed, in the tuned class whose kernels are the most like those that it wants
   /// (same transposes; then type_distance; then one without epilogue), and the expected time here
   /// of a kernel that takes 1 ns there: the ratio of the rooflines. No value: nothing is tuned.

@@ -151,7 +151,8 @@ std::vector<CertificationCase> grouped_cases(const Variant& v, const Signature& 
 std::vector<CertificationCase> certification_cases(const Variant& v, const Signature& signature,
                                                    const DeviceLimits& limits, SumsIn sums) {
   Signature s = signature;
-  if (!recomputes_sums(v, s.types)) s.types = unrounded(s.types);  // A kernel that rounds no operand keeps float32's bound.
+  if (!recomputes_sums(v, s.types))
+    s.types = unrounded(s.types);  // A kernel that rounds no operand keeps float32's bound.
   const bool exact = v.edge == Edge::kExact;
   const bool packed = v.packed_a == Packed::kYes && v.packed_b == Packed::kYes;
   const std::int64_t step_k = exact ? std::max(v.tile_k, v.unroll_k) * v.dot : packed ? 1 : v.dot;

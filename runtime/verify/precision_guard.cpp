@@ -143,6 +143,9 @@ bool same_wrapped(double wanted, double computed) {
 Precision precision_of(const Guard& guard) {
   return guard.precision.value_or(Precision::kStandard);
 }
+bool permits_rounding(const Guard& guard) {
+  return precision_of(guard) == Precision::kHalf && guard.kappa == 0;
+}
 bool needs_float64(const Guard& guard) {
   return precision_of(guard) == Precision::kExact64 ||
          (precision_of(guard) != Precision::kRelaxed && guard.kappa >= kIllConditioned);

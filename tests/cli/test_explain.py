@@ -313,12 +313,14 @@ def test_operands_that_may_be_rounded_are_said(rooftile):
     for arguments, environment in (([], half), (["--type", "f32_half"], {})):
         answer = explain(rooftile, *SIZES, *arguments, **environment)
         assert (answer["tier"], answer["means"], answer["rounds_operands"]) == ("device", "tuned", True)
-        assert " with operands rounded to 16 bits, operands in host memory: device\n" in rooftile.run(
+        assert " with operands that may be rounded, operands in host memory: device\n" in rooftile.run(
             "explain", *SIZES, *arguments, **environment).stdout
     for arguments in ([], ["--packed", "b"], ["--type", "f16"]):
         asked = half if arguments else {}
         assert explain(rooftile, *SIZES, *arguments, **asked)["rounds_operands"] is False
-    assert explain(rooftile, *SIZES, "--type", "f32_half", ROOFTILE_PRECISION="exact64")["rounds_operands"] is False
+    for precision in ("exact64", "high"):
+        assert explain(rooftile, *SIZES, "--type", "f32_half", ROOFTILE_PRECISION=precision)["rounds_operands"] is False
+    assert explain(rooftile, *SIZES, "--tier", "host", **half)["rounds_operands"] is False
     assert "precision half" in explain(rooftile, *SIZES, "--devices", "all", **half)["split_reason"]
 
 

@@ -97,6 +97,8 @@ TEST(TunedModel, TheNearestTypesAreTheSameOperandsThenFloat32) {
   EXPECT_LT(distance("f16", "f16_f16"), distance("f16xq4b32", "f16_f16"));
   EXPECT_LT(distance("f16xq4b32", "f16"), distance("f32", "f16"));
   EXPECT_LT(distance("f32", "f16"), distance("bf16", "f16"));
+  EXPECT_EQ(distance("f32_half", "f32_f16"), distance("bf16", "f32_f16")) << "it may round";
+  EXPECT_LT(distance("f32_half", "f32_f16_half"), distance("f32", "f32_f16_half"));
 }
 
 // Otherwise dispatch would prefer a kernel for widened operands, with a pass over them, to a

@@ -221,7 +221,7 @@ TEST_F(CApi, InvalidGuardsAreRefused) {
   args = args_of(untouched);
   args.guard = &guard;
   guard.precision = static_cast<rooftile_precision>(6);
-  expect_refused(untouched, args, "precision is 5");
+  expect_refused(untouched, args, "precision is 6");
   guard.precision = ROOFTILE_PRECISION_DEFAULT;
   guard.kappa = -1;
   expect_refused(untouched, args, "kappa");

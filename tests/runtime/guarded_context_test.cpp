@@ -10,6 +10,7 @@
 
 #include "core/error.h"
 #include "generator/space.h"
+#include "runtime/call/grouped_call.h"
 #include "runtime/device/device.h"
 #include "runtime/resident/packing.h"
 #include "tests/support/call_of.h"
@@ -229,6 +230,33 @@ TEST_F(GuardedContext, HalfIsWhatTheHostComputesAnyway) {
     run(context, standard, {.precision = Precision::kStandard});
     EXPECT_EQ(std::memcmp(asked.c.data(), standard.c.data(), standard.c.size() * sizeof(float)), 0);
   }
+}
+
+TEST_F(GuardedContext, GroupsAreRoundedWhereTheyAreTunedSo) {
+  Problem p = grouped_problem(40, 24, 64, {.experts = 2, .groups = 2, .largest = 24});
+  const std::vector<Group> groups = {{0, 16}, {1, 24}};
+  {
+    Store store(folder_ / "tuned.db");
+    const RowId row = store.device_id(device_);
+    for (const char* types : {"f32", "f32_half"}) {
+      p.types = parse_types(types);
+      plant_winners(store, row, p, {{fallback_variant()}});
+    }
+  }
+  p.types = {};
+  Context context(options());
+  const auto types_for = [&](const Guard& guard) {
+    Product rows(packed_problem(40, 2 * 24, 64));
+    GroupedCall call = {{.problem = p}, groups};
+    call.call.a = rows.a.data(), call.call.b = rows.b.data(), call.call.c = rows.c.data();
+    call.call.tier = TierChoice::kDevice;
+    call.call.guard = guard;
+    context.grouped(call);
+    return to_string(context.last_answer()->problem.types);
+  };
+  EXPECT_EQ(types_for({.precision = Precision::kHalf}), "f32_half");
+  EXPECT_EQ(types_for({}), "f32");
+  EXPECT_EQ(types_for({.precision = Precision::kHalf, .kappa = 5}), "f32");
 }
 
 TEST_F(GuardedContext, APackedOperandIsMultipliedWithoutRounding) {

@@ -58,6 +58,16 @@ TEST_F(PlanCacheTest, SplitsAndContextsOfOneProblemDoNotDisplaceEachOther) {
     for (const std::uint64_t generation : {7, 8, 9}) EXPECT_TRUE(finds(r, generation));
 }
 
+TEST_F(PlanCacheTest, CallsThatMayBeRoundedAreCountedByPlansOfTheirOwn) {
+  cache_->store(request(), 7, {});
+  Request half = request();
+  half.guard.precision = Precision::kHalf;
+  EXPECT_FALSE(finds(half));
+  cache_->store(half, 7, {});
+  EXPECT_TRUE(finds(half));
+  EXPECT_FALSE(finds(request()));
+}
+
 TEST_F(PlanCacheTest, PlansThatDependOnMoreAreNotKept) {
   EXPECT_TRUE(PlanCache::keeps(request()));
   Request r = request();

@@ -223,6 +223,25 @@ TEST(SpotCheckTest, HighPrecisionIsStricterThanCertification) {
   EXPECT_TRUE(check(Precision::kStandard)->wrong);
 }
 
+TEST(SpotCheckTest, OperandsOfHalfMayBeRounded) {
+  Problem p = padded_problem(4, 4, 60, Transpose::kNo, Transpose::kNo);
+  const ReferenceElement expected = {.value = 2, .magnitude = 16};
+  Problem rounded = p;
+  rounded.types.rounding = Rounding::kHalf;
+  EXPECT_DOUBLE_EQ(error_bound(rounded, expected) - error_bound(p, expected), 0x1p-6);
+  // Factors of 1 and errors between 1e-4 and 2^-10 of the sum of magnitudes.
+  for (const Types& types : {p.types, rounded.types}) {
+    p.types = types;
+    Product product(p);
+    for (std::vector<char>* const x : {&product.stored_a_elements, &product.stored_b_elements})
+      std::fill_n(reinterpret_cast<float*>(x->data()), x->size() / sizeof(float), 1.0f);
+    const std::vector<float> result(product.c.size(), 60 * (1 + 0x1p-11f));
+    const auto mismatch = SpotCheck(Precision::kStandard, 3)
+                              .mismatch(call_of(product), result.data(), p.ldc, p.stride_c);
+    EXPECT_EQ(mismatch.has_value(), types == Types{});
+  }
+}
+
 TEST(SpotCheckTest, InputsThatADeviceFlushesToZeroBlameNoKernel) {
   constexpr float kDenormal = 1e-39f, kLarge = 100;
   Problem p = padded_problem(5, 4, 3, Transpose::kNo, Transpose::kNo);

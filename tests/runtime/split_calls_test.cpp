@@ -158,6 +158,15 @@ TEST_F(SplitCalls, AClassThatIsNotTunedIsDividedToo) {
   expect(multiply(*context, p), Tier::kSplit, Reason::kPredicted);
 }
 
+TEST_F(SplitCalls, KernelsForHalfComputeCallsAlone) {
+  const Guard half = {.precision = Precision::kHalf};
+  expect(multiply(*open_all(), large_, half), Tier::kSplit, Reason::kPredicted);
+  write_test_database(database_, device_, {fast_kernel(device_)}, {}, parse_types("f32_half"),
+                      equal(), kKernelNs);
+  EXPECT_NE(multiply(*open_all(), large_, half).tier, Tier::kSplit);
+  expect(multiply(*open_all(), large_), Tier::kSplit, Reason::kPredicted);
+}
+
 TEST_F(SplitCalls, GuardsHoldForEveryPart) {
   const auto context = open_all();
   for (const Guard& guard : {Guard{.scan_range = true}, Guard{.check_spots = true},
