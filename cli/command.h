@@ -97,6 +97,10 @@ inline Devices asked_for(const std::string& devices) {
 /// Adds --devices.
 CLI::Option* add_devices_option(CLI::App& command, std::string& devices);
 /// The values of --tier.
+/// Adds --precision, of the context.
+CLI::Option* add_precision_option(CLI::App& command, std::string& precision);
+/// Its value; none where it was not given.
+std::optional<Precision> asked_precision(const std::string& precision);
 std::vector<std::string> tier_names();
 
 struct CalibrationRun;

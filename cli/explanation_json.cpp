@@ -66,7 +66,8 @@ nlohmann::json json_of(const ExplainedWork& work) {
   all["split_shares"] = e.split.shares;
   all["split_reason"] = e.split.reason;
   all["host64_ns"] = d.host64_ns;
-  all["rounds_operands"] = e.rounds_operands;
+  all["may_round_operands"] = e.may_round_operands;
+  all["why_not_rounded"] = e.why_not_rounded;
   all["submit_ns"] = d.submit_ns;
   all["upload_ns"] = d.upload_ns;
   all["kernel_ns"] = d.kernel_ns;

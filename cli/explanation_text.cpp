@@ -183,9 +183,9 @@ std::string text_of(const ExplainedWork& work) {
   const Explanation& e = work.explanation;
   const Decision& d = e.decision;
   std::string text = fmt::format("{}{}, {}: {}{}{}\n", work.what,
-                                 e.float64_sums      ? " with float64 sums"
-                                 : e.rounds_operands ? " with operands that may be rounded"
-                                                     : "",
+                                 e.float64_sums         ? " with float64 sums"
+                                 : e.may_round_operands ? " with operands that may be rounded"
+                                                        : "",
                                  residency_text(work.where), name(d.tier),
                                  e.for_precision ? " (for its precision)"
                                  : e.forced      ? " (forced)"
@@ -208,6 +208,8 @@ std::string text_of(const ExplainedWork& work) {
                         flip_text(flip, predicted_tier(d)));
   if (!e.device_name.empty()) text += fmt::format("\ndevice: {}\n", e.device_name);
   if (!e.kernel.empty()) text += fmt::format("kernel: {}{}\n", e.kernel, means_text(e));
+  if (!e.why_not_rounded.empty())
+    text += fmt::format("precision half: no operand is rounded: {}\n", e.why_not_rounded);
   if (!e.quick_kernel.empty()) text += fmt::format("while it is compiled: {}\n", e.quick_kernel);
   return text + split_text(e.split);
 }

@@ -130,6 +130,19 @@ CLI::Option* add_devices_option(CLI::App& command, std::string& devices) {
       ->check(one_of({devices_names().begin(), devices_names().end()}));
 }
 
+CLI::Option* add_precision_option(CLI::App& command, std::string& precision) {
+  return command
+      .add_option(
+          "--precision", precision,
+          "Accuracy of results in single precision (default: $ROOFTILE_PRECISION, else standard)")
+      ->type_name("NAME")
+      ->check(one_of({precision_names().begin(), precision_names().end()}));
+}
+
+std::optional<Precision> asked_precision(const std::string& precision) {
+  return precision.empty() ? std::nullopt : std::optional(parse_precision(precision));
+}
+
 std::vector<std::string> tier_names() {
   return {tier_choice_names().begin(), tier_choice_names().end()};
 }

@@ -93,7 +93,7 @@ void validate(const Types& t) {
   if (widens_sums(t) && (is_float64(t) || t.c == DataType::kI32))
     refuse("sums of f64 operands are f64, and those of an i32 C i32");
   if (t.rounding != Rounding::kNone && !may_round(t))
-    refuse("only f32 operands with f32 sums may be rounded to half");
+    refuse("_half is only for an A in f32, with sums in f32");
   if (!quantized(t)) return;
   if (has_block_format(t)) {
     if (is_8_bit(t.a) || is_float64(t))

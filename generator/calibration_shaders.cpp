@@ -74,7 +74,8 @@ Shader emit_matrix_peak(const MatrixShape& shape, int subgroup_size, int local_s
   Defines defines = numbers({{"LOCAL_SIZE", local_size},
                              {"SUBGROUP_SIZE", subgroup_size},
                              {"CHAINS", chains},
-                             {"STEPS", kMatrixPeakSteps}});
+                             {"STEPS", kMatrixPeakSteps},
+                             {"SCALES_SUMS", 0}});
   define_matrix(defines, shape);
   Shader shader = calibration_shader("calibrate/matrix_peak.comp", defines, {kBuffer},
                                      sizeof(MatrixPeakPushConstants));

@@ -14,7 +14,7 @@ struct ExplainArguments {
   std::string operation;
   std::int64_t elements = 0;
   bool table = false, json = false;
-  std::string resident, packed, tier = "auto", devices;
+  std::string resident, packed, tier = "auto", devices, precision;
 };
 
 /// "a,c"; for an operation a is what it reads and c what it writes.
@@ -83,7 +83,8 @@ int explain(const Globals& globals, const ExplainArguments& arguments) {
   const Context context({.database = globals.db,
                          .device = globals.device,
                          .needs_device = !globals.device.empty() && tier != TierChoice::kDevice,
-                         .tier = asked_for(tier)});
+                         .tier = asked_for(tier),
+                         .precision = asked_precision(arguments.precision)});
   if (arguments.table) return print(explain_table(context, where), arguments.json);
   return operation
              ? print(explain_operation(context, work, where), arguments.json)
@@ -140,6 +141,7 @@ void add_explain(CLI::App& app, const Globals& globals, Action& action) {
                                        "Explain a call that asks for this tier (default auto)")
                           ->type_name("TIER")
                           ->check(one_of(tier_names()));
+  add_precision_option(*command, arguments.precision);
   CLI::Option* devices = add_devices_option(*command, arguments.devices);
   command->add_flag("--json", arguments.json, "Print JSON; docs/explain.schema.json describes it");
   operation->needs(elements);

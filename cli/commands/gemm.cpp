@@ -16,7 +16,7 @@ namespace {
 
 struct GemmArguments {
   GemmFiles files;
-  std::string output, tier = "auto", devices;
+  std::string output, tier = "auto", devices, precision;
   bool verify = false;
 };
 
@@ -61,9 +61,9 @@ void print_speed(const Problem& p, std::string_view tier, double first_ns,
              time_text(first_ns));
 }
 
-// Checks every element against float64, which is slow.
-int verify(const HostProduct& product, const std::vector<char>& before) {
-  const Problem& p = product.problem;
+/// Checks every element against float64, which is slow. p: the product as it was answered, whose
+/// operands may have been rounded.
+int verify(const Problem& p, const HostProduct& product, const std::vector<char>& before) {
   const ReferenceOperands operands = {product.a.data(), product.b.data(), product.scales.data(),
                                       product.zero_points.data()};
   double worst = 0;
@@ -103,7 +103,8 @@ int multiply(const Globals& globals, const GemmArguments& arguments) {
                    .needs_device = !globals.device.empty() && tier != TierChoice::kDevice,
                    .tier = asked_for(tier),
                    .measure_calls = MeasureCalls::kNo,
-                   .while_compiling = WhileCompiling::kWait});
+                   .while_compiling = WhileCompiling::kWait,
+                   .precision = asked_precision(arguments.precision)});
   const GemmCall call = {.problem = product.problem,
                          .a = product.a.data(),
                          .b = product.b.data(),
@@ -126,13 +127,14 @@ int multiply(const Globals& globals, const GemmArguments& arguments) {
   };
   const double first_ns = first_call();
   const Answer answer = context.last_answer().value();
+  Problem answered = product.problem;
+  answered.types.rounding = answer.problem.types.rounding;
   if (arguments.verify)
-    if (const int code = verify(product, before); code != kDone) return code;
+    if (const int code = verify(answered, product, before); code != kDone) return code;
   write_result(output, product.problem, npy_type(product.problem.types.c), product.c);
   const auto reset = [&] { std::ranges::copy(before, product.c.begin()); };
   context.stop_counting();
-  print_speed(product.problem, name(answer.tier), first_ns,
-              further_times_ns(first_ns, reset, multiply));
+  print_speed(answered, name(answer.tier), first_ns, further_times_ns(first_ns, reset, multiply));
   if (!answer.shares.empty()) fmt::print("{}\n", answer.shares);
   return kDone;
 }
@@ -189,6 +191,7 @@ void add_gemm(CLI::App& app, const Globals& globals, Action& action) {
                    "Where to compute (default: $ROOFTILE_TIER, else auto)")
       ->type_name("TIER")
       ->check(one_of(tier_names()));
+  add_precision_option(*command, arguments.precision);
   add_devices_option(*command, arguments.devices);
   command->add_flag("--verify", arguments.verify,
                     "Check every element against a wider sum; exit 1 and write nothing when wrong");

@@ -167,12 +167,7 @@ void add_run(CLI::App& app, const Globals& globals, Action& action) {
                    "Where GEMMs are computed (default: $ROOFTILE_TIER, else auto)")
       ->type_name("TIER")
       ->check(one_of(tier_names()));
-  command
-      ->add_option(
-          "--precision", run_options.precision,
-          "Accuracy of results in single precision (default: $ROOFTILE_PRECISION, else standard)")
-      ->type_name("NAME")
-      ->check(one_of({"relaxed", "standard", "high", "exact64", "half"}));
+  add_precision_option(*command, run_options.precision);
   // Everything from the first word of the program's command line on belongs to the program. A list
   // of positional arguments would split words in brackets.
   command->prefix_command();

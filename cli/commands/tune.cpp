@@ -92,10 +92,11 @@ std::vector<TuneProblem> for_device(const std::vector<TuneProblem>& wanted,
       problems.push_back(std::move(problem));
   }
   if (changed)
-    fmt::print(
-        stderr,
-        "rooftile: types are tuned without _half, because no kernel is faster with it on {}\n",
-        device.name);
+    fmt::print(stderr,
+               "rooftile: types are tuned without _half, which only matrix units for bfloat16 use: "
+               "{} has none "
+               "(`rooftile devices`)\n",
+               device.name);
   return problems;
 }
 

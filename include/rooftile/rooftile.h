@@ -131,8 +131,9 @@ typedef enum rooftile_precision {
   ROOFTILE_PRECISION_EXACT64 = 4,
   /// As STANDARD, but float32 operands may be rounded to 16 bits before they are multiplied: an
   /// element is off by at most 2^-10 of its sum of magnitudes more. Matrix units are faster then,
-  /// where types with _half are tuned; all else, and calls that give kappa, compute as for
-  /// STANDARD. Not in version 0.1.0, which refuses it.
+  /// with kernels that `rooftile tune --type f32_half` finds (docs/precision.md#half). All else
+  /// computes as for STANDARD, and so does a call whose kappa is more than 0 and less than 1000.
+  /// Not in version 0.1.0, which refuses it.
   ROOFTILE_PRECISION_HALF = 5
 } rooftile_precision;
 
@@ -427,7 +428,7 @@ typedef struct rooftile_decision {
   double host64_ns;
   /// Not 0: the tier is DEVICE, and the precision HALF lets its kernels round float32 operands to
   /// 16 bits. Not in version 0.1.0.
-  int rounds_operands;
+  int may_round_operands;
 } rooftile_decision;
 
 /// Opens a context, which the caller frees with rooftile_close. *context is NULL on failure;

@@ -133,7 +133,7 @@ class Decision(Structure):
                          " submit_ns score"), ("factors", Factor * 7),
                 *_fields("kernel kernel; line device veto; word veto_name; double measured_kernel_ns pass_ns"
                          " split_ns; shares split; why split_reason; double host64_ns;"
-                         " int rounds_operands")]
+                         " int may_round_operands")]
 
 
 class PackArgs(Structure):

@@ -77,7 +77,7 @@ class Decision(NamedTuple):
     """Where a product runs, and why. Times are in nanoseconds, predicted; device_ns is infinite where veto says why the device
     cannot be used. tier: "device", "host", "host1" (one thread), "host64" (float64) or "split" (over several
     devices). factors: of the score, by name. host64_ns: the time with which the score compares the device where the precision
-    asks for float64 sums, else 0. rounds_operands: the precision "half" lets the device's kernel round float32 operands."""
+    asks for float64 sums, else 0. may_round_operands: the precision "half" lets the device's kernel round float32 operands."""
 
     tier: str
     reason: str
@@ -90,7 +90,7 @@ class Decision(NamedTuple):
     score: float
     factors: Dict[str, float]
     host64_ns: float
-    rounds_operands: bool = False
+    may_round_operands: bool = False
 
 
 def _decision(d: _abi.Decision) -> Decision:
@@ -100,7 +100,7 @@ def _decision(d: _abi.Decision) -> Decision:
 
     return Decision(_abi.TIER_NAMES[d.tier], _abi.REASONS[d.reason], text("kernel"), text("device"), text("veto"), d.device_ns,
                     d.host_ns, d.host1_ns, d.score, {f.name.decode(): f.value for f in d.factors if f.name}, d.host64_ns,
-                    d.rounds_operands != 0)
+                    d.may_round_operands != 0)
 
 
 def _shape_as_array(x: Any, name: str, dtype: str) -> Any:

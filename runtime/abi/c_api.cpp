@@ -63,7 +63,7 @@ rooftile_decision c_decision(const Explanation& explanation, Tier tier, Reason r
   result.split_ns = std::isfinite(explanation.split.ns) ? explanation.split.ns : 0;
   copy_text(result.split, explanation.split.shares);
   copy_text(result.split_reason, explanation.split.reason);
-  result.rounds_operands = explanation.rounds_operands ? 1 : 0;
+  result.may_round_operands = explanation.may_round_operands ? 1 : 0;
   result.host64_ns = std::isfinite(d.host64_ns) ? d.host64_ns : 0;
   return result;
 }

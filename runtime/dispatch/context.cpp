@@ -30,20 +30,39 @@ Sums sums_of(const Types& types, const Guard& guard) {
   return permits_f16 ? types.sums : Sums::kUsual;
 }
 
+/// Whether the caller permits the operands to be rounded: by the precision, or by the types.
+bool may_round(const Request& r) {
+  const bool asks = permits_rounding(r.guard) || (r.problem().types.rounding == Rounding::kHalf &&
+                                                  precision_of(r.guard) != Precision::kHigh);
+  Types types = r.problem().types;
+  types.sums = sums_of(types, r.guard);
+  return asks && rooftile::may_round(types);
+}
+
+/// Why operands that may be rounded are not; "" where kernels round them.
+std::string_view why_not_rounded(const Request& r, const Residencies& where,
+                                 const DeviceTier* device) {
+  if (r.is_forced() && r.tier != TierChoice::kDevice) return "the host rounds none";
+  if (packed_operand(where)) return "no kernel that rounds reads a packed operand";
+  if (device == nullptr) return "no device is tuned";
+  const KernelChooser& chooser = *device->chooser();
+  if (!chooser.ranking().rounds())
+    return has_rounding_kernels(device->profile().limits)
+               ? "no kernel is tuned for it; see `rooftile tune --type f32_half`"
+               : "the device has no matrix units that multiply bfloat16";
+  Problem p = r.problem();
+  p.types.sums = sums_of(p.types, r.guard);
+  return chooser.rounded_types(p).rounding == Rounding::kNone ? "no kernel is faster with it" : "";
+}
+
 /// The types of a call: with the sums that it gets, and with the permission to round operands where
-/// its precision or its own types have it, and the device is faster with it. No kernel that rounds
-/// reads a packed operand.
-Types types_of(const GemmCall& call, const Guard& guard, const Residencies& where,
-               const DeviceTier* device) {
-  Types types = call.problem.types;
-  types.sums = sums_of(types, guard);
-  const bool half = permits_rounding(guard) ||
-                    (types.rounding == Rounding::kHalf && precision_of(guard) != Precision::kHigh);
-  types.rounding = Rounding::kNone;
-  if (!half || !may_round(types) || packed_operand(where) || device == nullptr) return types;
-  Problem p = call.problem;
-  p.types = types;
-  return device->chooser()->rounded_types(p);
+/// the caller gives it and the device is faster with it.
+Types types_of(const Request& r, const Residencies& where, const DeviceTier* device) {
+  Types types = r.problem().types;
+  types.sums = sums_of(types, r.guard);
+  const bool rounds = may_round(r) && why_not_rounded(r, where, device).empty();
+  types.rounding = rounds ? Rounding::kHalf : Rounding::kNone;
+  return types;
 }
 
 /// What a call with a packed operand needs the operand itself for; "" when it does not.
@@ -67,13 +86,12 @@ struct Context::Impl {
   /// Runs a validated request, and keeps its answer for last_answer().
   void run(const Request& r);
   void run_without_packed(const Request& r);
-  Types types_of(const GemmCall& call, const Guard& guard) const {
-    return rooftile::types_of(call, guard, residencies_of(call), state.device.get());
+  Types types_of(const Request& r) const {
+    return rooftile::types_of(r, residencies_of(*r.call), state.device.get());
   }
   GemmCall with_types(const GemmCall& call, const Residencies& where) const {
     GemmCall asked = call;
-    asked.problem.types =
-        rooftile::types_of(call, planner.request(call).guard, where, state.device.get());
+    asked.problem.types = rooftile::types_of(planner.request(call), where, state.device.get());
     return asked;
   }
   /// Device side that transfers and packs operands for calls on host memory.
@@ -124,7 +142,7 @@ void Context::gemm(const GemmCall& call) {
     fail(ErrorCode::kInvalidArgument, "the packed operand belongs to another context");
   const bool unread = packed && (is_empty(call.problem) || !reads_operands(call.problem));
   const Request given = impl_->planner.request(call);
-  const Types types = impl_->types_of(call, given.guard);
+  const Types types = impl_->types_of(given);
   if (!unread && types == call.problem.types) {
     validate_call(call);
     return impl_->run(given);
@@ -141,7 +159,7 @@ void Context::grouped(const GroupedCall& call) {
   validate_call(call);
   GemmCall of_rows = call.call;
   of_rows.problem.m = rows_of(call.groups);
-  const Types types = impl_->types_of(of_rows, impl_->planner.request(of_rows).guard);
+  const Types types = impl_->types_of(impl_->planner.request(of_rows));
   std::optional<GroupedCall> changed;
   if (types != call.call.problem.types) {
     changed = call;
@@ -252,7 +270,10 @@ Explanation Context::explain(const GemmCall& call, const Residencies& where) con
     for (Residency* const x : {&given.a, &given.b})
       if (*x == Residency::kPacked) *x = Residency::kHost;
   }
-  return impl_->planner.explain(impl_->planner.request(asked), given);
+  Explanation explanation = impl_->planner.explain(impl_->planner.request(asked), given);
+  if (const Request r = impl_->planner.request(call); may_round(r))
+    explanation.why_not_rounded = why_not_rounded(r, given, impl_->state.device.get());
+  return explanation;
 }
 
 Explanation Context::explain_answer(const Answer& answer) const {
@@ -261,7 +282,7 @@ Explanation Context::explain_answer(const Answer& answer) const {
   if (permits_rounding(call.guard)) call.guard.precision = Precision::kStandard;
   Explanation explanation = impl_->planner.explain(impl_->planner.request(call), answer.where);
   if (answer.kernel != nullptr) explanation.kernel = short_name(*answer.kernel);
-  explanation.rounds_operands =
+  explanation.may_round_operands =
       answer.problem.types.rounding != Rounding::kNone && answer.tier == Tier::kDevice;
   explanation.split.shares = answer.shares;
   return explanation;

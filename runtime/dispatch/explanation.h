@@ -24,10 +24,11 @@ struct Explanation {
   bool for_precision = false;  ///< The precision requires the tier HOST64.
   bool float64_sums = false;   ///< The precision requires float64 sums, on whatever tier.
   /// The device's kernels may round float32 operands to 16 bits: the precision is half.
-  bool rounds_operands = false;
-  std::string product = {};  ///< Types of the product before a pass of the host, else "".
-  std::string device_name;   ///< Name of the tuned device, "" when there is none.
-  std::string kernel;        ///< Text of the variant that would run, "" when there is none.
+  bool may_round_operands = false;
+  std::string why_not_rounded = {};  ///< "" where that is so, or where it was not asked for.
+  std::string product = {};          ///< Types of the product before a pass of the host, else "".
+  std::string device_name;           ///< Name of the tuned device, "" when there is none.
+  std::string kernel;                ///< Text of the variant that would run, "" when there is none.
   /// How that kernel computes the problem: name(Means), "" when there is no kernel.
   std::string means = {};
   /// What a call that is forced to the device does: "runs", "certifies_first" (it waits until a

@@ -264,7 +264,7 @@ Explanation Planner::explain(const Request& r, const Residencies& given) const {
   const Tier without_plan =
       decided == Tier::kDevice ? decided : precise_host(decided, p.types, r.guard);
   e.decision.tier = plan ? plan->tier : without_plan;
-  e.rounds_operands = p.types.rounding != Rounding::kNone && e.decision.tier == Tier::kDevice;
+  e.may_round_operands = p.types.rounding != Rounding::kNone && e.decision.tier == Tier::kDevice;
   e.for_precision = plan ? plan->reason == Reason::kPrecision : without_plan == Tier::kHost64;
   const Tier unsplit = e.decision.tier == Tier::kSplit ? plan->unsplit : e.decision.tier;
   if (is_grouped(p)) return e;  // Such a call waits for its kernel, and is not split.

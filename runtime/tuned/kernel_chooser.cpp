@@ -1,7 +1,6 @@
 #include "runtime/tuned/kernel_chooser.h"
 
 #include <algorithm>
-#include <cmath>
 #include <limits>
 #include <utility>
 
@@ -104,8 +103,7 @@ Types KernelChooser::faster_types(Problem p, const Ns& ns) const {
   if (!rounds_ || !may_round(p.types)) return p.types;
   Problem half = p;
   half.types.rounding = Rounding::kHalf;
-  const double half_ns = ns(half);
-  return std::isfinite(half_ns) && half_ns <= ns(p) ? half.types : p.types;
+  return ns(half) < ns(p) ? half.types : p.types;
 }
 
 Types KernelChooser::rounded_types(const Problem& p) const {

@@ -92,8 +92,7 @@ class KernelChooser {
   bool request_kernel(const Problem& of_call) const;
 
   /// The types of a problem whose operands may be rounded: with that permission (Rounding::kHalf)
-  /// where a kernel has it that works and is predicted to be no slower than all without; else
-  /// without.
+  /// where a kernel has it that works and is predicted to be faster than all without; else without.
   Types rounded_types(const Problem& p) const;
 
   // ---- Operands on the device ----

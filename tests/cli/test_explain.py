@@ -305,23 +305,33 @@ def test_where_float64_sums_are_made_is_said(rooftile):
 
 
 def test_operands_that_may_be_rounded_are_said(rooftile):
-    half = {"ROOFTILE_PRECISION": "half"}
+    half = ["--precision", "half"]
     write = [os.environ["ROOFTILE_WRITE_DATABASE"], rooftile.database, "slow"]
-    subprocess.run([*write, "f32"], check=True)
-    assert explain(rooftile, *SIZES, **half)["rounds_operands"] is False, "nothing is tuned for half"
-    subprocess.run([*write, "f32_half"], check=True)
-    for arguments, environment in (([], half), (["--type", "f32_half"], {})):
+
+    def why_not(*arguments, **environment):
         answer = explain(rooftile, *SIZES, *arguments, **environment)
-        assert (answer["tier"], answer["means"], answer["rounds_operands"]) == ("device", "tuned", True)
+        assert answer["may_round_operands"] is False
+        text = rooftile.run("explain", *SIZES, *arguments, **environment).stdout
+        assert ("precision half: no operand is rounded: " in text) == (answer["why_not_rounded"] != "")
+        return answer["why_not_rounded"]
+
+    assert why_not(*half) == "no device is tuned"
+    subprocess.run([*write, "f32"], check=True)
+    assert why_not(*half) == "the device has no matrix units that multiply bfloat16"
+    subprocess.run([*write, "f32_half"], check=True)
+    for arguments, environment in ((half, {}), ([], {"ROOFTILE_PRECISION": "half"}), (["--type", "f32_half"], {})):
+        answer = explain(rooftile, *SIZES, *arguments, **environment)
+        assert (answer["tier"], answer["means"], answer["may_round_operands"], answer["why_not_rounded"]) == ("device", "tuned", True, "")
         assert " with operands that may be rounded, operands in host memory: device\n" in rooftile.run(
             "explain", *SIZES, *arguments, **environment).stdout
-    for arguments in ([], ["--packed", "b"], ["--type", "f16"]):
-        asked = half if arguments else {}
-        assert explain(rooftile, *SIZES, *arguments, **asked)["rounds_operands"] is False
+    assert why_not(*half, "--packed", "b") == "no kernel that rounds reads a packed operand"
+    assert why_not(*half, "--tier", "host") == "the host rounds none"
+    for arguments in ([], [*half, "--type", "f16"], ["--precision", "standard"]):
+        assert why_not(*arguments) == ""
     for precision in ("exact64", "high"):
-        assert explain(rooftile, *SIZES, "--type", "f32_half", ROOFTILE_PRECISION=precision)["rounds_operands"] is False
-    assert explain(rooftile, *SIZES, "--tier", "host", **half)["rounds_operands"] is False
-    assert "precision half" in explain(rooftile, *SIZES, "--devices", "all", **half)["split_reason"]
+        assert why_not("--type", "f32_half", "--precision", precision) == ""
+    assert "precision half" in explain(rooftile, *SIZES, "--devices", "all", *half)["split_reason"]
+    rooftile.refuses("explain", *SIZES, "--precision", "best", says="best", code=2)
 
 
 def test_a_packed_operand_is_not_transferred(planted):

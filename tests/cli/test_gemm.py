@@ -1,5 +1,7 @@
 """rooftile gemm against NumPy in float64."""
+import os
 import re
+import subprocess
 
 import numpy as np
 import pytest
@@ -25,6 +27,19 @@ def expect_product(rooftile, expected, magnitude):
     c = np.load(rooftile.folder / "c.npy")
     assert c.dtype == np.float32
     assert (np.abs(c - expected) <= error_bound(K, magnitude)).all()
+
+
+def test_a_precision_is_taken_and_verified(rooftile):
+    subprocess.run([os.environ["ROOFTILE_WRITE_DATABASE"], rooftile.database, "slow", "f32_half"], check=True)
+    a, b, _ = matrices(rooftile)
+    for precision, said in (("standard", "37x29x53 nn: device"), ("half", "37x29x53 nn f32_half: device"), ("exact64", "37x29x53 nn: host64")):
+        run = rooftile.run("gemm", "a.npy", "b.npy", "-o", "c.npy", "--verify", "--precision", precision)
+        assert said in run.stdout and "verified: largest error 0." in run.stdout
+    # Within the bound of half, the same error is a smaller part of it.
+    half, standard = (float(re.search(r"error ([\d.]+) of", rooftile.run(
+        "gemm", "a.npy", "b.npy", "-o", "c.npy", "--verify", "--precision", precision).stdout).group(1)) for precision in ("half", "standard"))
+    assert half < standard / 10
+    rooftile.refuses("gemm", "a.npy", "b.npy", "-o", "c.npy", "--precision", "best", says="best", code=2)
 
 
 @pytest.mark.parametrize("order", "CF")

@@ -93,9 +93,9 @@ TEST(Types, OnlyFloat32OperandsMayBeRounded) {
   EXPECT_TRUE(is_float32(half));
   EXPECT_FALSE(is_float32(parse_types("f32_f16_half")));
   for (const char* text : {"f16_half", "bf16_half", "f64_half", "i8_half", "f16_f16_sum_f16_half"})
-    EXPECT_THAT(message_of([&] { parse_types(text); }), HasSubstr("only f32 operands")) << text;
+    EXPECT_THAT(message_of([&] { parse_types(text); }), HasSubstr("_half is only for an A in f32")) << text;
   EXPECT_THAT(complaint({.sums = Sums::kF64, .rounding = Rounding::kHalf}),
-              HasSubstr("only f32 operands"));
+              HasSubstr("_half is only for an A in f32"));
 }
 
 TEST(Types, UnsupportedCombinationsAreRefused) {

@@ -8,6 +8,7 @@
 #include <set>
 
 #include "core/error.h"
+#include "generator/calibration_shaders.h"
 #include "generator/compile.h"
 #include "generator/layout.h"
 #include "generator/matrix_types.h"
@@ -285,6 +286,16 @@ TEST(Matrix, FragmentsLieInATileThatHoldsThemAndModulesHaveTheSharedMemoryThatRu
           EXPECT_EQ(fragment_place(v, s), place) << way;
         }
     }
+}
+
+TEST(Matrix, ModulesThatMeasureUnitsAreValid) {
+  for (const auto& [operand, sum] :
+       {std::pair(DataType::kF16, DataType::kF32), std::pair(DataType::kF16, DataType::kF16),
+        std::pair(DataType::kBf16, DataType::kF32), std::pair(DataType::kI8, DataType::kI32),
+        std::pair(DataType::kU8, DataType::kI32)}) {
+    const MatrixShape shape = {16, 16, 16, operand, sum};
+    expect_valid(compile(emit_matrix_peak(shape, 32, 128, 4)), std::string(name(operand)));
+  }
 }
 
 // The same for parts of float32 operands. Their modules are those for float16, but for the type.

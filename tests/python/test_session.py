@@ -30,7 +30,7 @@ def test_guard_and_decision():
             assert session.explain(a, b, **asked).tier == "host64"
         standard = session.matmul(a, b)
         assert (session.matmul(a, b, precision="half") == standard).all()  # The host rounds nothing.
-        assert session.last_decision().tier != "host64" and not session.last_decision().rounds_operands
+        assert session.last_decision().tier != "host64" and not session.last_decision().may_round_operands
         session.matmul(a, b, kappa=999.0)
         assert session.last_decision().tier != "host64"
         for shapes in ((a, b), (a.shape, b.shape), (a, b.shape)):

@@ -37,8 +37,10 @@ class GuardedContext : public ::testing::Test {
 
   void tune(const Types& types) {
     write_test_database(folder_ / "tuned.db", device_, {fast_kernel(device_), fallback_variant()},
-                        {}, types, calibration_);
+                        {}, types, calibration_,
+                        types.rounding == Rounding::kNone ? kKernelNs : 0.9 * kKernelNs);
   }
+  static constexpr double kKernelNs = 1e5;
 
   /// The context is deterministic: it waits for its kernels and certifies none on demand.
   ContextOptions options() const {
@@ -167,7 +169,7 @@ TEST_F(GuardedContext, HalfUsesKernelsThatAreTunedForIt) {
     const Answer answer = run(context, product, guard);
     EXPECT_EQ(answer.tier, Tier::kDevice);
     EXPECT_EQ(to_string(answer.problem.types), "f32_half");
-    EXPECT_TRUE(context.explain_answer(answer).rounds_operands);
+    EXPECT_TRUE(context.explain_answer(answer).may_round_operands);
     product.expect_right();
   }
   for (const Guard& guard :
@@ -176,7 +178,7 @@ TEST_F(GuardedContext, HalfUsesKernelsThatAreTunedForIt) {
     Product product(problem_);
     const Answer answer = run(context, product, guard);
     EXPECT_EQ(answer.problem.types, Types{});
-    EXPECT_FALSE(context.explain_answer(answer).rounds_operands);
+    EXPECT_FALSE(context.explain_answer(answer).may_round_operands);
   }
   Product product(problem_);
   EXPECT_EQ(run(context, product, {.precision = Precision::kHalf, .kappa = 1000}).tier,
@@ -193,11 +195,11 @@ TEST_F(GuardedContext, HalfUsesItsPlainKernelBeforeAPassUnlessTheEpilogueIsTuned
   p.epilogue = relu;
   const auto explained = [&] {
     const Explanation e = Context(half).explain({.problem = p});
-    return fmt::format("{} {} {}", e.rounds_operands, e.means, e.product);
+    return fmt::format("{} {} {}", e.may_round_operands, e.means, e.product);
   };
   EXPECT_EQ(explained(), "true host_pass f32_half");
-  write_test_database(folder_ / "tuned.db", device_, {fast_kernel(device_)}, relu, {},
-                      calibration_);
+  write_test_database(folder_ / "tuned.db", device_, {fast_kernel(device_)}, relu, {}, calibration_,
+                      0.5 * kKernelNs);
   EXPECT_EQ(explained(), "false tuned ");
 }
 
@@ -210,7 +212,7 @@ TEST_F(GuardedContext, HalfIsStandardWhereNothingIsTunedForIt) {
     const Answer answer = run(context, product, {});
     EXPECT_EQ(answer.tier, Tier::kDevice);
     EXPECT_EQ(answer.problem.types, Types{});
-    EXPECT_FALSE(context.explain({.problem = problem_}).rounds_operands);
+    EXPECT_FALSE(context.explain({.problem = problem_}).may_round_operands);
     product.expect_right();
   }
 }
@@ -240,7 +242,9 @@ TEST_F(GuardedContext, GroupsAreRoundedWhereTheyAreTunedSo) {
     const RowId row = store.device_id(device_);
     for (const char* types : {"f32", "f32_half"}) {
       p.types = parse_types(types);
-      plant_winners(store, row, p, {{fallback_variant()}});
+      plant_winners(
+          store, row, p,
+          {{fallback_variant(), types == std::string("f32") ? kKernelNs : 0.9 * kKernelNs}});
     }
   }
   p.types = {};
@@ -262,7 +266,7 @@ TEST_F(GuardedContext, GroupsAreRoundedWhereTheyAreTunedSo) {
 TEST_F(GuardedContext, APackedOperandIsMultipliedWithoutRounding) {
   tune({});
   write_test_database(folder_ / "tuned.db", device_, {fast_kernel(device_)}, {},
-                      parse_types("f32_half"), calibration_);
+                      parse_types("f32_half"), calibration_, 0.9 * kKernelNs);
   ContextOptions half = options();
   half.precision = Precision::kHalf;
   Context context(half);

@@ -45,7 +45,7 @@ class ResidentHalfTest : public ResidentTest {
     ok(rooftile_gemm(context_, &call.args));
     product.expect_right();
     ok(rooftile_last_decision(context_, &after));
-    EXPECT_EQ(before.rounds_operands, after.rounds_operands);
+    EXPECT_EQ(before.may_round_operands, after.may_round_operands);
     return after;
   }
 
@@ -73,12 +73,12 @@ TEST_F(ResidentHalfTest, KernelsThatAreSlowerOrNotLegalAreNotTaken) {
   const rooftile_guard half = guard(ROOFTILE_PRECISION_HALF);
   open_half(1e6);
   EXPECT_EQ(kernel(half), usual_name_);
-  EXPECT_EQ(decision(half, ROOFTILE_TIER_DEVICE).rounds_operands, 0);
+  EXPECT_EQ(decision(half, ROOFTILE_TIER_DEVICE).may_round_operands, 0);
   Variant exact = usual_;
   exact.edge = Edge::kExact;
   open_half(1e4, ROOFTILE_PRECISION_DEFAULT, exact);
   EXPECT_EQ(kernel(half), usual_name_);
-  EXPECT_EQ(decision(half, ROOFTILE_TIER_DEVICE).rounds_operands, 0);
+  EXPECT_EQ(decision(half, ROOFTILE_TIER_DEVICE).may_round_operands, 0);
 }
 
 TEST_F(ResidentHalfTest, APackedOperandIsNotRounded) {
@@ -105,12 +105,12 @@ TEST_F(ResidentHalfTest, DecisionsSayWhereKernelsMayRound) {
     const rooftile_decision half = decision(guard(ROOFTILE_PRECISION_HALF), tier),
                             usual = decision(guard(ROOFTILE_PRECISION_STANDARD), tier);
     EXPECT_EQ(half.tier, ROOFTILE_TIER_DEVICE);
-    EXPECT_EQ(half.rounds_operands, 1);
+    EXPECT_EQ(half.may_round_operands, 1);
     EXPECT_EQ(half.kernel, half_name_);
-    EXPECT_EQ(usual.rounds_operands, 0);
+    EXPECT_EQ(usual.may_round_operands, 0);
     EXPECT_EQ(usual.kernel, usual_name_);
   }
-  EXPECT_EQ(decision(guard(ROOFTILE_PRECISION_HALF), ROOFTILE_TIER_HOST).rounds_operands, 0);
+  EXPECT_EQ(decision(guard(ROOFTILE_PRECISION_HALF), ROOFTILE_TIER_HOST).may_round_operands, 0);
 }
 
 }  // namespace
