@@ -115,6 +115,22 @@ TEST(CalibrateDevice, MeasuresEveryRateWithinAnyTimeBudget) {
               testing::ElementsAre("device kernels", "device memory levels", "device rounds"));
 }
 
+// Of each pair of types that the device lists.
+TEST(CalibrateDevice, MeasuresMatrixUnits) {
+  const std::vector<MatrixShape>& shapes = first_device().limits.matrix_shapes;
+  if (shapes.empty()) GTEST_SKIP() << "the device has no matrix units";
+  FullClocks clocks(Device::open(first_device()));
+  std::vector<std::string> measured;
+  for (const MatrixShape& shape : shapes) {
+    const std::string wanted = matrix_figure(shape.operand, shape.sum);
+    if (std::ranges::find(measured, wanted) != measured.end()) continue;
+    const Figure figure = calibrate_matrix_unit(clocks, shape, 1);
+    EXPECT_EQ(figure.name, wanted);
+    EXPECT_GT(figure.value, 0);
+    measured.push_back(wanted);
+  }
+}
+
 TEST(CalibrateHost, StopsWithoutResultsWhenInterrupted) {
   const std::atomic<bool> stop = true;
   EXPECT_TRUE(calibrate_host(stop).figures.empty());
