@@ -62,10 +62,10 @@ Quantization quantization_of(BlockFormat format);
 /// that the host or a pass over widened operands computes such a call.
 enum class Sums : std::uint8_t { kUsual, kF16, kF64 };
 
-/// What float32 operands may be rounded to before they are multiplied, where the caller allows it.
-/// kHalf: 16 bits. Each product is then off by at most 2^-10 of its magnitude (docs/precision.md,
-/// "half"). Matrix units multiply such operands faster (generator/unit_operands.h); all else
-/// computes as without this permission.
+/// The precision to which float32 operands may be rounded before they are multiplied, where the
+/// caller allows it. kHalf: 16 bits. Each product is then off by at most 2^-10 of its magnitude
+/// (docs/precision.md, "half"). Matrix units multiply such operands faster
+/// (generator/unit_operands.h); all else computes as without this permission.
 enum class Rounding : std::uint8_t { kNone, kHalf };
 
 /// The types of one GEMM. The C of float64 operands is float64 too.

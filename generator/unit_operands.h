@@ -74,8 +74,8 @@ inline bool recomputes_sums(const Variant& v, const Types& t) {
 /// roundings scale these sums, and each 16 steps are added twice: 40 + 2 + 3 and k / 8, which is
 /// less than the bound for 48 steps and more.
 ///
-/// What two parts leave out is 3 * 2^-16 at most, and with all of the above far less than the 2^-10
-/// of the bound of half.
+/// Two parts leave out 3 * 2^-16 at most, which is with all of the above far less than the 2^-10 of
+/// the bound of half.
 inline int least_depth_of_parts(const Types& t) {
   if (t.rounding == Rounding::kHalf) return 1;
   return quantized(t) ? 48 : 24;

@@ -39,7 +39,7 @@ int main(int argc, char** argv) try {
     const std::size_t colon = std::min(named.find(':'), named.size());
     const std::string_view epilogue = named.substr(std::min(colon + 1, named.size()));
     const Types types = parse_types(named.substr(0, colon));
-    // What may be rounded is used where it is faster than float32.
+    // Calls use kernels that may round only where these are faster than those for float32.
     write_test_database(argv[1], device, {fallback_variant()},
                         epilogue.empty() ? Epilogue{} : parse_epilogue(epilogue), types,
                         host_named(argv[2]), types.rounding == Rounding::kNone ? 1e5 : 0.9e5);
