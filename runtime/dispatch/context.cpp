@@ -46,7 +46,7 @@ std::string_view why_not_rounded(const Request& r, const Residencies& where,
   if (packed_operand(where)) return "no kernel that rounds reads a packed operand";
   if (device == nullptr) return "no device is tuned";
   const KernelChooser& chooser = *device->chooser();
-  if (!chooser.ranking().rounds())
+  if (!chooser.rounds())
     return has_rounding_kernels(device->profile().limits)
                ? "no kernel is tuned for it; see `rooftile tune --type f32_half`"
                : "the device has no matrix units that multiply bfloat16";

@@ -66,6 +66,8 @@ class KernelChooser {
 
   const KernelRanking& ranking() const { return ranking_; }
   const std::shared_ptr<OnDemandKernels>& on_demand() const { return on_demand_; }
+  /// KernelRanking::rounds(), which is asked at each call that may be rounded.
+  bool rounds() const { return rounds_; }
 
   // ---- Operands in host memory, which are staged ----
 

@@ -115,7 +115,7 @@ TEST(CalibrateDevice, MeasuresEveryRateWithinAnyTimeBudget) {
               testing::ElementsAre("device kernels", "device memory levels", "device rounds"));
 }
 
-// Of each pair of types that the device lists.
+// Each pair of types that the device lists has a rate.
 TEST(CalibrateDevice, MeasuresMatrixUnits) {
   const std::vector<MatrixShape>& shapes = first_device().limits.matrix_shapes;
   if (shapes.empty()) GTEST_SKIP() << "the device has no matrix units";

@@ -34,7 +34,7 @@ class ResidentHalfTest : public ResidentTest {
   static rooftile_guard guard(rooftile_precision precision, double kappa = 0) {
     return {.struct_size = sizeof(rooftile_guard), .precision = precision, .kappa = kappa};
   }
-  /// Of a call on host memory.
+  /// Makes the call on host memory, and returns its decision.
   rooftile_decision decision(const rooftile_guard& guard, rooftile_tier tier) {
     Product product(problem_);
     HostCall call(product);
