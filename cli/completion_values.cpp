@@ -13,8 +13,9 @@ namespace {
 
 /// Types that kernels are made for, as in docs/types.md; those with the usual sizes of blocks.
 std::vector<std::string> type_texts() {
-  std::vector<std::string> texts = {"f32",  "f32_half",  "f16",    "f16_f16", "f16_f16_sum_f16",
-                                    "bf16", "bf16_bf16", "i8_i32", "u8_i32"};
+  std::vector<std::string> texts = {"f32",     "f32_half",        "f32xq4_k_int8", "f16",
+                                    "f16_f16", "f16_f16_sum_f16", "bf16",          "bf16_bf16",
+                                    "i8_i32",  "u8_i32"};
   std::vector<std::string> weights = {"q4b32", "q4b128", "q8b32", "q8b128"};
   for (const BlockLayout& layout : block_layouts()) weights.emplace_back(layout.name);
   for (const std::string& format : weights)

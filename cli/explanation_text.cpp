@@ -209,7 +209,7 @@ std::string text_of(const ExplainedWork& work) {
   if (!e.device_name.empty()) text += fmt::format("\ndevice: {}\n", e.device_name);
   if (!e.kernel.empty()) text += fmt::format("kernel: {}{}\n", e.kernel, means_text(e));
   if (!e.why_not_rounded.empty())
-    text += fmt::format("precision half: no operand is rounded: {}\n", e.why_not_rounded);
+    text += fmt::format("operands may be rounded, but none is: {}\n", e.why_not_rounded);
   if (!e.quick_kernel.empty()) text += fmt::format("while it is compiled: {}\n", e.quick_kernel);
   return text + split_text(e.split);
 }

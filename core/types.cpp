@@ -10,7 +10,7 @@ namespace rooftile {
 namespace {
 
 constexpr EnumWords<DataType::kF64> kTypes = {"f32", "f16", "bf16", "i8", "i32", "u8", "f64"};
-constexpr std::string_view kSum = "sum_f16", kHalf = "half";
+constexpr std::string_view kSum = "sum_f16", kHalf = "half", kInt8 = "int8";
 
 [[noreturn]] void fail_to_parse(std::string_view text) {
   std::string formats;
@@ -19,7 +19,8 @@ constexpr std::string_view kSum = "sum_f16", kHalf = "half";
   fail(ErrorCode::kInvalidArgument,
        "unknown types '{}'; written as f32, f64, f16, bf16, i8 or u8 for A and B, then _f16, _bf16 "
        "or _i32 for a C that is not f32, then _sum_f16 for sums in f16, or _half for f32 operands "
-       "that may be rounded to 16 bits; xq4b32 or xq8b32 behind A's for a quantised B with blocks "
+       "that may be rounded to 16 bits, or _int8 for an A in f32 that may be rounded to 8 bits "
+       "beside a quantised B; xq4b32 or xq8b32 behind A's for a quantised B with blocks "
        "of 16 to 256, z or zf for packed or float zero points: f16xq4b32z_f16; or, for the blocks "
        "of a GGUF file, one of {}",
        text, formats);
@@ -92,8 +93,10 @@ void validate(const Types& t) {
   if (t.sums == Sums::kF16 && t.a != DataType::kF16) refuse("sums in f16 need A in f16");
   if (widens_sums(t) && (is_float64(t) || t.c == DataType::kI32))
     refuse("sums of f64 operands are f64, and those of an i32 C i32");
-  if (t.rounding != Rounding::kNone && !may_round(t))
-    refuse("_half is only for an A in f32, with sums in f32");
+  if (rounding_of(t, t.rounding) != t.rounding)
+    refuse(t.rounding == Rounding::kHalf
+               ? "_half is only for an A in f32, with sums in f32"
+               : "_int8 is only for an A in f32 beside a quantised B, with sums in f32");
   if (!quantized(t)) return;
   if (has_block_format(t)) {
     if (is_8_bit(t.a) || is_float64(t))
@@ -126,7 +129,8 @@ std::string to_string(const Types& t) {
   if (t.c != usual_c(t.a)) text += fmt::format("_{}", name(t.c));
   if (t.sums == Sums::kF16) text += fmt::format("_{}", kSum);
   if (widens_sums(t)) text += "_sum_f64";
-  if (t.rounding == Rounding::kHalf) text += fmt::format("_{}", kHalf);
+  if (t.rounding != Rounding::kNone)
+    text += fmt::format("_{}", t.rounding == Rounding::kHalf ? kHalf : kInt8);
   return text;
 }
 
@@ -140,8 +144,10 @@ Types parse_types(std::string_view text) {
     if (!take(rest, "_")) fail_to_parse(text);
     if (take(rest, kSum))
       t.sums = Sums::kF16;
-    else if (take(rest, kHalf))
+    else if (t.rounding == Rounding::kNone && take(rest, kHalf))
       t.rounding = Rounding::kHalf;
+    else if (t.rounding == Rounding::kNone && take(rest, kInt8))
+      t.rounding = Rounding::kInt8;
     else if (!take_type(rest, t.c))
       fail_to_parse(text);
   }

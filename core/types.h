@@ -63,10 +63,13 @@ Quantization quantization_of(BlockFormat format);
 enum class Sums : std::uint8_t { kUsual, kF16, kF64 };
 
 /// The precision to which float32 operands may be rounded before they are multiplied, where the
-/// caller allows it. kHalf: 16 bits. Each product is then off by at most 2^-10 of its magnitude
-/// (docs/precision.md, "half"). Matrix units multiply such operands faster
+/// caller allows it (docs/precision.md). kHalf: to 16 bits, so that each product is off by at most
+/// 2^-10 of its magnitude. kInt8, beside a quantised B: A also to 8-bit integers, each 32 steps of
+/// a row in a scale of their own (kRoundedSteps), so that an element is off by at most 1/254 of the
+/// largest of these. Matrix units and packed dot products multiply such operands faster
 /// (generator/unit_operands.h); all else computes as without this permission.
-enum class Rounding : std::uint8_t { kNone, kHalf };
+enum class Rounding : std::uint8_t { kNone, kHalf, kInt8 };
+inline constexpr int kRoundedSteps = 32;
 
 /// The types of one GEMM. The C of float64 operands is float64 too.
 struct Types {
@@ -102,8 +105,12 @@ constexpr Types unrounded(Types t) {
   t.rounding = Rounding::kNone;
   return t;
 }
-/// Whether operands may be rounded where the caller allows it: those in float32 with float32 sums.
-constexpr bool may_round(const Types& t) { return t.a == DataType::kF32 && t.sums == Sums::kUsual; }
+/// How operands are rounded at most where the caller allows so much: those in float32 with float32
+/// sums; to 8 bits beside a quantised B alone.
+constexpr Rounding rounding_of(const Types& t, Rounding allowed) {
+  if (t.a != DataType::kF32 || t.sums != Sums::kUsual) return Rounding::kNone;
+  return allowed == Rounding::kInt8 && t.b.bits == 0 ? Rounding::kHalf : allowed;
+}
 /// Whether A, B and C are float32, and so are the sums.
 constexpr bool is_float32(const Types& t) { return unrounded(t) == Types{}; }
 /// The type of an epilogue's scales, bias and residual.
@@ -144,10 +151,10 @@ inline double bytes_per_element_b(const Types& t) {
 void validate(const Types& t);
 
 /// The text of types: A's type, B's where it differs, C's where it is not f32 (f64 beside f64),
-/// "sum" with the type of the sums where the caller chose one, and "half" where operands may be
-/// rounded: "f32", "f64", "f16_f16", "i8_i32", "f16_f16_sum_f16", "f32_half", "f32xq4b32" (4 bits,
-/// blocks of 32), "f16xq8b64z_f16" (z: packed zero points, zf: float ones), "f32xq4_k". Also in the
-/// database, but for types with float64 sums ("_sum_f64"), which no kernel has.
+/// "sum" with the type of the sums where the caller chose one, and "half" or "int8" where operands
+/// may be rounded: "f32", "f64", "f16_f16", "i8_i32", "f16_f16_sum_f16", "f32_half", "f32xq4b32" (4
+/// bits, blocks of 32), "f16xq8b64z_f16" (z: packed zero points, zf: float ones), "f32xq4_k". Also
+/// in the database, but for types with float64 sums ("_sum_f64"), which no kernel has.
 std::string to_string(const Types& t);
 /// Throws kInvalidArgument, whose message explains how types are written; also for "_sum_f64".
 Types parse_types(std::string_view text);

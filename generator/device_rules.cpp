@@ -478,10 +478,14 @@ std::int64_t shared_bytes(const Variant& v, const Signature& s) {
            (fragment_place(v, s) == FragmentPlace::kOwn ? fragment_bytes(v, s.types) : 0);
   if (v.family == Family::kVector) {
     const std::int64_t sums = lanes_k(v) == 1 ? 0 : std::int64_t{local_size(v)} * v.reg_n,
-                       a = shares_a(v) ? v.reg_m * lanes_k(v) * vectors_of_lane(v) *
-                                             v.vector_width_a
-                                       : 0;
-    return (sums + a) * element_bytes(s.types);
+                       lanes = std::int64_t{v.reg_m} * lanes_k(v);
+    // Beside the words of integers lie a scale each rounded_steps(), and the largest of each four.
+    const std::int64_t of_lane =
+        multiplies_int8(v, s.types)
+            ? (v.unroll_k / 16 | 1) * 4 + v.unroll_k / rounded_steps(v, s.types) + v.unroll_k / 4
+        : shares_a(v) ? vectors_of_lane(v) * v.vector_width_a
+                      : 0;
+    return (sums + lanes * of_lane) * element_bytes(s.types);
   }
   if (v.family != Family::kTiled) return 0;
   const std::int64_t row = std::int64_t{v.tile_m} + v.tile_n + 2 * std::int64_t{v.shared_pad};

@@ -220,6 +220,11 @@ Defines gemm_defines(const Variant& v, const Signature& s, Dialect dialect) {
   set_flag(defines, "K_FASTEST", k_fastest(v, s));
   set_flag(defines, "LOOP_OVER_COLUMNS", loops_over_columns(v, s));
   set_flag(defines, "SHARES_A", shares_a(v));
+  set_flag(defines, "MULTIPLIES_INT8", multiplies_int8(v, s.types));
+  if (multiplies_int8(v, s.types)) {
+    set_define(defines, "DOT", 4);
+    set_define(defines, "ROUNDED_STEPS", rounded_steps(v, s.types));
+  }
   set_flag(defines, "BLOCKS_AHEAD",
            shares_a(v) && v.prefetch == Prefetch::kAhead && reads_quantized(v, s) &&
                has_block_format(s.types));

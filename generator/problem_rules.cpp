@@ -169,7 +169,8 @@ constexpr std::array kProblemRules = {
                 }},
     ProblemRule{
         "matrix kernels keep the bound of float32 sums with float32 operands from 24 products on, "
-        "with a quantised B beside f32 or bf16 from 48, with _half from 1: k must be at least that",
+        "with a quantised B beside f32 or bf16 from 48, with _half or _int8 from 1: k must be at "
+        "least that",
         [](const Case& c) {
           return !recomputes_sums(c.v, c.p.types) || c.p.k >= least_depth_of_parts(c.p.types);
         },

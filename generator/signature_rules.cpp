@@ -189,6 +189,13 @@ constexpr std::array kSignatureRules = {
         "stage stored loads A along k for the invocations of a vector kernel: A must not be "
         "transposed",
         [](const TypedKernel& c) { return !shares_a(c.v) || c.s.trans_a == Transpose::kNo; }},
+    SignatureRule{
+        "stage stored of vector rounds A to 8-bit integers where that is allowed: vector_width_a "
+        "must be 4, unroll_k at least 16, and the device have packed dot products",
+        [](const TypedKernel& c) {
+          return !multiplies_int8(c.v, c.s.types) ||
+                 (c.v.vector_width_a == 4 && c.v.unroll_k >= 16 && c.limits.integer_dot_product);
+        }},
     SignatureRule{"store_map permuted is for tiles of A or B along k in whose plain order "
                   "neighbouring stores share banks of shared memory",
                   [](const TypedKernel& c) {

@@ -176,6 +176,11 @@ constexpr Table kTables[] = {
     {kVector, "one row, B in blocks, A through shared memory, all loaded ahead", 32, 256,
      "tile_m=1 tile_n=8,16 tile_k=512,1024 reg_m=1 reg_n=1 unroll_k=64,128 load_path=buffer "
      "stage=stored prefetch=ahead"},
+    // Two rows and more share the unpacked weights. Where A may be rounded to 8 bits, these are the
+    // kernels that do so (generator/unit_operands.h), for as many columns as possible.
+    {kVector, "few rows, a quantised B, A through shared memory, long trips", 64, 256,
+     "tile_m=1,2,4,8 tile_n=16,32,64 tile_k=512,1024 reg_m=1,2,4,8 reg_n=1,2 unroll_k=64,128 "
+     "load_path=buffer stage=stored"},
     {kVector, "few rows, B in blocks, lanes along k", 32, 256,
      "tile_m=1 tile_n=4,8 tile_k=512,1024 reg_m=1 reg_n=1,2 unroll_k=64 load_path=buffer "
      "stage=shared"},

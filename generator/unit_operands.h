@@ -1,5 +1,6 @@
-// Operands of matrix kernels as their units multiply them: the parts of float32, the integers of a
-// quantised B whose scales multiply sums, and the error bound of both.
+// Operands as units multiply them. Matrix units: the parts of float32, the integers of a quantised
+// B whose scales multiply sums, and the error bound of both. Packed dot products: A in 8-bit
+// integers.
 #pragma once
 
 #include <algorithm>
@@ -12,14 +13,26 @@
 
 namespace rooftile {
 
-/// Whether a device has kernels that round operands where that is allowed: its matrix units
-/// multiply bfloat16, and its driver leaves no loop early (RECOMPUTES_SUMS of
-/// templates/matrix/store.glsl).
-inline bool has_rounding_kernels(const DeviceLimits& limits) {
+/// Whether a device has kernels that round operands of such types as far as is allowed: to 16 bits
+/// where its matrix units multiply bfloat16 and its driver leaves no loop early (RECOMPUTES_SUMS of
+/// templates/matrix/store.glsl), to 8 bits also where it has packed dot products.
+inline bool has_rounding_kernels(const DeviceLimits& limits, Rounding rounding) {
+  if (rounding == Rounding::kInt8 && limits.integer_dot_product) return true;
   return limits.max_loop_trips == 0 &&
          std::ranges::any_of(limits.matrix_shapes, [](const MatrixShape& shape) {
            return shape.operand == DataType::kBf16 && shape.sum == DataType::kF32;
          });
+}
+/// Whether a vector kernel rounds A to 8-bit integers as it stores it to shared memory, and
+/// multiplies them by those of a quantised B with packed dot products
+/// (templates/fragment/a_shared.glsl).
+inline bool multiplies_int8(const Variant& v, const Types& t) {
+  return t.rounding == Rounding::kInt8 && shares_a(v);
+}
+/// Steps of k of a row of A that share a scale in such a kernel, which also share B's.
+inline int rounded_steps(const Variant& v, const Types& t) {
+  const int of_b = has_block_format(t) ? layout_of(t.b.format).scaled : t.b.block;
+  return std::min({kRoundedSteps, of_b, v.unroll_k});
 }
 /// For matrix kernels: the type that the units multiply, and the number of parts of an element: 3
 /// for float32, 2 where it may be rounded to half, 1 for the integers of a quantised B. A kind with
@@ -28,12 +41,18 @@ inline DataType unit_type(const Types& t) { return t.a == DataType::kF32 ? DataT
 inline int parts_of(const Types& t, Operand operand) {
   const bool integers = operand == Operand::kB && quantized(t);
   if (t.a != DataType::kF32 || integers) return 1;
-  return t.rounding == Rounding::kHalf ? 2 : 3;
+  return t.rounding == Rounding::kNone ? 3 : 2;
 }
 /// Whether a matrix kernel splits a float32 operand into bfloat16 parts, which the units multiply
 /// (templates/matrix/split.glsl).
 inline bool splits(const Variant& v, const Types& t, Operand operand) {
   return v.family == Family::kMatrix && parts_of(t, operand) > 1;
+}
+/// How far a kernel rounds the operands of such types.
+inline Rounding rounding_in(const Variant& v, const Types& t) {
+  if (multiplies_int8(v, t)) return Rounding::kInt8;
+  return t.rounding != Rounding::kNone && splits(v, t, Operand::kA) ? Rounding::kHalf
+                                                                    : Rounding::kNone;
 }
 /// Whether a matrix kernel multiplies A by the integers of a quantised B, which bfloat16 holds, and
 /// sums by their scales (templates/matrix/b_quantized.glsl); and steps of k that share a scale.
@@ -77,7 +96,7 @@ inline bool recomputes_sums(const Variant& v, const Types& t) {
 /// Two parts leave out 3 * 2^-16 at most, which is with all of the above far less than the 2^-10 of
 /// the bound of half.
 inline int least_depth_of_parts(const Types& t) {
-  if (t.rounding == Rounding::kHalf) return 1;
+  if (t.rounding != Rounding::kNone) return 1;
   return quantized(t) ? 48 : 24;
 }
 /// How many times longer than predicted a kernel may take where its data asks for it, as far as

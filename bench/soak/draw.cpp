@@ -241,7 +241,7 @@ void CaseSource::draw_drop_in(SoakCase& test) {
 }
 
 void CaseSource::draw_accuracy(SoakCase& test) {
-  if (one_in(6)) test.accuracy = static_cast<Accuracy>(random_.below(6));
+  if (one_in(6)) test.accuracy = static_cast<Accuracy>(random_.below(7));
   if (test.way >= Way::kResident && !one_in(8)) test.accuracy = Accuracy::kDefault;
   test.scan = test.way < Way::kResident && one_in(16);
   test.spots = test.way < Way::kResident && one_in(16);

@@ -17,8 +17,8 @@ constexpr std::array<std::string_view, 4> kSpecialNames = {"nothing", "denormals
                                                            "nan"},
                                           kAliasNames = {"none", "ab", "residual", "c_in_a"};
 constexpr std::array<std::string_view, 3> kHostNames = {"slow", "even", "fast"};
-constexpr std::array<std::string_view, 6> kAccuracyNames = {"default", "relaxed", "standard",
-                                                            "high",    "exact64", "half"};
+constexpr std::array<std::string_view, 7> kAccuracyNames = {
+    "default", "relaxed", "standard", "high", "exact64", "half", "int8"};
 constexpr std::array<std::string_view, 2> kLayoutNames = {"row", "column"},
                                           kOperandNames = {"a", "b"};
 // Leading dimensions and strides, by their words in a line.

@@ -48,7 +48,7 @@ enum class Special : std::uint8_t { kNothing, kDenormals, kInfinities, kNan };
 enum class Alias : std::uint8_t { kNone, kAB, kResidual, kCInA };
 /// What the calibration in the database says of the host, for the tier AUTO.
 enum class HostSpeed : std::uint8_t { kSlow, kEven, kFast };
-enum class Accuracy : std::uint8_t { kDefault, kRelaxed, kStandard, kHigh, kExact64, kHalf };
+enum class Accuracy : std::uint8_t { kDefault, kRelaxed, kStandard, kHigh, kExact64, kHalf, kInt8 };
 
 struct SoakCase {
   Signature tuned = {};  ///< Class that the kernel is stored for; often that of the problem.

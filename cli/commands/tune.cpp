@@ -84,7 +84,7 @@ std::vector<TuneProblem> for_device(const std::vector<TuneProblem>& wanted,
   bool changed = false;
   for (TuneProblem problem : wanted) {
     Types& types = problem.problem.types;
-    if (types.rounding != Rounding::kNone && !has_rounding_kernels(device.limits)) {
+    if (types.rounding != Rounding::kNone && !has_rounding_kernels(device.limits, types.rounding)) {
       types = unrounded(types);
       changed = true;
     }
@@ -93,9 +93,8 @@ std::vector<TuneProblem> for_device(const std::vector<TuneProblem>& wanted,
   }
   if (changed)
     fmt::print(stderr,
-               "rooftile: types are tuned without _half, which only matrix units for bfloat16 use: "
-               "{} has none "
-               "(`rooftile devices`)\n",
+               "rooftile: types are tuned without _half (it needs matrix units for bfloat16) and "
+               "without _int8 (packed dot products) as far as {} has none (`rooftile devices`)\n",
                device.name);
   return problems;
 }

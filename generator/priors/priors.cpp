@@ -46,11 +46,14 @@ constexpr std::array<Table, 11> kTables = {{
 
 constexpr std::int64_t kLeastLarge = 256, kMostThin = 8, kMostBatched = 64;
 
-/// The words by which a line may name the operands. The name of a GGUF file's format is one.
+/// The words by which a line may name the operands. The name of a GGUF file's format is one, and
+/// so is an A that may be rounded to 8 bits beside a quantised B.
 std::vector<std::string_view> operands_of(const Types& types) {
   if (!quantized(types)) return {name(types.a)};
-  if (!has_block_format(types)) return {"quantized"};
-  return {"quantized", layout_of(types.b.format).name};
+  std::vector<std::string_view> words = {"quantized"};
+  if (has_block_format(types)) words.push_back(layout_of(types.b.format).name);
+  if (types.rounding == Rounding::kInt8) words.push_back("quantized_int8");
+  return words;
 }
 
 /// How A and B are stored, as a line names it where it is not for all ("nt": B is transposed).

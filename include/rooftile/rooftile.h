@@ -107,7 +107,7 @@ typedef enum rooftile_devices {
   ROOFTILE_DEVICES_ONE = 1,  ///< The context's device or the host.
   /// All tuned devices and the host, at the same time where that is predicted to be faster: rows,
   /// columns or matrices of the batch are divided so that all end together. Calls with a packed
-  /// operand, calls that force a tier, calls that kernels for HALF compute, and calls on a
+  /// operand, calls that force a tier, calls that kernels for HALF or INT8 compute, and calls on a
   /// deterministic context or on the program's own device are not divided.
   ROOFTILE_DEVICES_ALL = 2
 } rooftile_devices;
@@ -117,7 +117,7 @@ typedef enum rooftile_devices {
 /// nothing below is done or refused for them. docs/precision.md has the table.
 typedef enum rooftile_precision {
   /// The context's precision. A context's own default is $ROOFTILE_PRECISION (relaxed, standard,
-  /// high, exact64 or half), else STANDARD.
+  /// high, exact64, half or int8), else STANDARD.
   ROOFTILE_PRECISION_DEFAULT = 0,
   ROOFTILE_PRECISION_RELAXED = 1,  ///< The same as STANDARD, whatever the value of kappa.
   /// Sums in the precision of the types, in any order of summation.
@@ -134,7 +134,14 @@ typedef enum rooftile_precision {
   /// with kernels that `rooftile tune --type f32_half` finds (docs/precision.md#half). All else
   /// computes as for STANDARD, and so does a call whose kappa is more than 0 and less than 1000.
   /// Not in version 0.1.0, which refuses it.
-  ROOFTILE_PRECISION_HALF = 5
+  ROOFTILE_PRECISION_HALF = 5,
+  /// As HALF, and beside a quantised B float32 rows of A may be rounded to 8-bit integers, each 32
+  /// steps of k in a scale of their own: an element is off by at most 1/254 of the sum of |b| times
+  /// the largest |a| of its 32 steps more. Kernels with packed dot products are faster then, which
+  /// `rooftile tune --type f32xq4_k_int8` finds for Q4_K (docs/gguf.md). Such a row of A
+  /// that holds an infinity or a NaN may make each element of its row of C a NaN. Not in version
+  /// 0.1.0, which refuses it.
+  ROOFTILE_PRECISION_INT8 = 6
 } rooftile_precision;
 
 /// Accuracy requirements of one call; see docs/precision.md.
@@ -146,9 +153,9 @@ typedef struct rooftile_guard {
   /// numbers and a float32 sum of them may exceed 2^24, up to which it is exact.
   int scan_range;
   /// If not 0, 16 random elements of a device's result are recomputed in float64. If one is off by
-  /// more than 1e-4 of its sum of magnitudes (HIGH: 1e-6; HALF: 2^-10 more), the result is
-  /// discarded and the host answers. If rounding cannot explain the error, the kernel is not used
-  /// again until `rooftile tune` has certified it anew.
+  /// more than 1e-4 of its sum of magnitudes (HIGH: 1e-6; HALF and INT8: what they allow more), the
+  /// result is discarded and the host answers. If rounding cannot explain the error, the kernel is
+  /// not used again until `rooftile tune` has certified it anew.
   int check_spots;
   /// Condition number of the problem that C is used for. From 1000 on the call is treated as
   /// EXACT64, unless the precision is RELAXED. 0 means unknown.
@@ -426,8 +433,8 @@ typedef struct rooftile_decision {
   /// Predicted time of the host with float64 sums, with which the score compares the device where
   /// the precision asks for them; else 0. Not in version 0.1.0.
   double host64_ns;
-  /// Not 0: the tier is DEVICE, and the precision HALF lets its kernels round float32 operands to
-  /// 16 bits. Not in version 0.1.0.
+  /// Not 0: the tier is DEVICE, and the precision (HALF, INT8) lets its kernels round float32
+  /// operands. Not in version 0.1.0.
   int may_round_operands;
 } rooftile_decision;
 

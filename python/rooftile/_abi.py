@@ -6,7 +6,7 @@ from typing import Any, Callable, Dict, List, Optional, Tuple, Union
 
 TIERS: Dict[str, int] = {"auto": 0, "device": 1, "host": 2, "host1": 3, "host64": 4}
 TIER_NAMES = (*TIERS, "split")  # As an answer: several devices or the host, where ROOFTILE_DEVICES allows it.
-PRECISIONS: Dict[str, int] = {"default": 0, "relaxed": 1, "standard": 2, "high": 3, "exact64": 4, "half": 5}
+PRECISIONS: Dict[str, int] = {"default": 0, "relaxed": 1, "standard": 2, "high": 3, "exact64": 4, "half": 5, "int8": 6}
 REASONS = ("predicted", "forced", "compiling", "failed", "nothing_to_do", "precision", "measured")
 ACTIVATIONS: Dict[str, int] = {"none": 0, "relu": 1, "gelu_erf": 2, "gelu_tanh": 3, "silu": 4}
 ZERO_POINTS: Dict[str, int] = {"none": 0, "packed": 1, "float": 2}

@@ -78,7 +78,7 @@ def matmul(a: Any, b: Any, out: Any = None, *, alpha: float = 1.0, beta: Optiona
       bias and what an Epilogue has may be lists of numbers, too.
     bias: n (or 1 x n) values added to each row, or m x 1. epilogue: "relu", "gelu_erf", "gelu_tanh", "silu" or an Epilogue.
     dtype_out: default: that of out or c, else of a; int32 for 8-bit integers, whose sums are exact; float32 beside Quantized.
-    tier: "auto", "device", "host", "host1", "host64". precision: "relaxed", "standard", "high", "exact64", "half". kappa: condition
+    tier: "auto", "device", "host", "host1", "host64". precision: "relaxed", "standard", "high", "exact64", "half", "int8". kappa: condition
       number of what is done with the result; from 1000 on the sums are float64.
 
     Errors name the argument: ValueError for shapes, read-only or overlapping outputs and unknown words, TypeError for types and

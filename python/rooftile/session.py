@@ -77,7 +77,7 @@ class Decision(NamedTuple):
     """Where a product runs, and why. Times are in nanoseconds, predicted; device_ns is infinite where veto says why the device
     cannot be used. tier: "device", "host", "host1" (one thread), "host64" (float64) or "split" (over several
     devices). factors: of the score, by name. host64_ns: the time with which the score compares the device where the precision
-    asks for float64 sums, else 0. may_round_operands: the precision "half" lets the device's kernel round float32 operands."""
+    asks for float64 sums, else 0. may_round_operands: the precision ("half", "int8") lets the device's kernel round float32 operands."""
 
     tier: str
     reason: str

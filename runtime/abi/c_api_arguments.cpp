@@ -39,7 +39,7 @@ Transpose transpose(const char* argument, const rooftile_transpose& value) {
 /// No value: the context's precision applies.
 std::optional<Precision> precision_of(const rooftile_precision& given) {
   const int value = value_of(given);
-  constexpr int kLast = static_cast<int>(Precision::kHalf) + 1;
+  constexpr int kLast = static_cast<int>(Precision::kInt8) + 1;
   if (value < 0 || value > kLast)
     fail(ErrorCode::kInvalidArgument, "precision is {}; see rooftile_precision", value);
   return value == 0 ? std::nullopt : std::optional(static_cast<Precision>(value - 1));

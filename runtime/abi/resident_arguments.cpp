@@ -143,8 +143,8 @@ ResidentCall resident_grouped_call(const rooftile_gemm_args* given, const Operan
   GemmCall call = checked_grouped_call(&form.args(), grouping, expert_columns);
   if (!call.guard.precision) call.guard.precision = precision;
   check_guard(call);
-  if (permits_rounding(call.guard) && may_round(call.problem.types))
-    call.problem.types.rounding = Rounding::kHalf;
+  if (const Rounding permitted = permitted_rounding(call.guard); permitted != Rounding::kNone)
+    call.problem.types.rounding = rounding_of(call.problem.types, permitted);
   ResidentCall resident = checked_resident_call(call, form.addresses());
   resident.groups = std::move(groups);
   return resident;

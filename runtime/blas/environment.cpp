@@ -37,7 +37,7 @@ WantedPrecision wanted_precision() {
   if (known != kNotRead) return static_cast<WantedPrecision>(known);
   const char* const value = ::secure_getenv("ROOFTILE_PRECISION");
   auto precision = WantedPrecision::kUnknown;
-  if (is_one_of(value, "", "relaxed", "standard", "half"))
+  if (is_one_of(value, "", "relaxed", "standard", "half", "int8"))
     precision = wanted_tier() == WantedTier::kHost64 ? WantedPrecision::kFloat64
                                                      : WantedPrecision::kStandard;
   else if (is_one_of(value, "high", "exact64"))

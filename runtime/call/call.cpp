@@ -9,8 +9,8 @@
 namespace rooftile {
 namespace {
 
-constexpr EnumWords<Precision::kHalf> kPrecisions = {"relaxed", "standard", "high", "exact64",
-                                                     "half"};
+constexpr EnumWords<Precision::kInt8> kPrecisions = {"relaxed", "standard", "high",
+                                                     "exact64", "half",     "int8"};
 constexpr EnumWords<TierChoice::kHost64> kTierChoices = {"auto", "device", "host", "host1",
                                                          "host64"};
 constexpr std::array<std::string_view, 2> kDevices = {"one", "all"};

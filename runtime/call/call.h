@@ -24,7 +24,7 @@ TierChoice parse_tier_choice(std::string_view text);
 /// The tier that a choice other than kAuto names.
 Tier tier_of(TierChoice choice);
 
-/// "relaxed", "standard", "high", "exact64", "half": in the order of Precision.
+/// "relaxed", "standard", "high", "exact64", "half", "int8": in the order of Precision.
 std::span<const std::string_view> precision_names();
 /// Throws kInvalidArgument for any other name.
 Precision parse_precision(std::string_view text);
@@ -50,8 +50,8 @@ Devices parse_devices(std::string_view text);
 /// The precision that a result must have, and the checks that ensure it (docs/precision.md).
 struct Guard {
   /// kRelaxed and kStandard: the error of float32 sums in any order. kHigh: 1e-6 of the sum of
-  /// magnitudes, with both checks below. kExact64: float64 sums. kHalf: float32 operands may be
-  /// rounded (Rounding::kHalf). No value: the context's precision.
+  /// magnitudes, with both checks below. kExact64: float64 sums. kHalf, kInt8: float32 operands
+  /// may be rounded (Rounding). No value: the context's precision.
   std::optional<Precision> precision;
   bool scan_range = false;   ///< Check the range of the operands before a device gets them.
   bool check_spots = false;  ///< Check elements of a device's result before the caller gets it.

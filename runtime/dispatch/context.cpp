@@ -1,8 +1,11 @@
 // A call's way through its context: checks, the plan of its request, execution.
 #include "runtime/dispatch/context.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <iterator>
+#include <string>
 
 #include "core/clock.h"
 #include "core/error.h"
@@ -30,39 +33,39 @@ Sums sums_of(const Types& types, const Guard& guard) {
   return permits_f16 ? types.sums : Sums::kUsual;
 }
 
-/// Whether the caller permits the operands to be rounded: by the precision, or by the types.
-bool may_round(const Request& r) {
-  const bool asks = permits_rounding(r.guard) || (r.problem().types.rounding == Rounding::kHalf &&
-                                                  precision_of(r.guard) != Precision::kHigh);
+/// The types of a call: with the sums that it gets, and with the permission to round operands that
+/// the caller gives, by the precision or by the types.
+Types permitted_types(const Request& r) {
   Types types = r.problem().types;
   types.sums = sums_of(types, r.guard);
-  return asks && rooftile::may_round(types);
-}
-
-/// Why operands that may be rounded are not; "" where kernels round them.
-std::string_view why_not_rounded(const Request& r, const Residencies& where,
-                                 const DeviceTier* device) {
-  if (r.is_forced() && r.tier != TierChoice::kDevice) return "the host rounds none";
-  if (packed_operand(where)) return "no kernel that rounds reads a packed operand";
-  if (device == nullptr) return "no device is tuned";
-  const KernelChooser& chooser = *device->chooser();
-  if (!chooser.rounds())
-    return has_rounding_kernels(device->profile().limits)
-               ? "no kernel is tuned for it; see `rooftile tune --type f32_half`"
-               : "the device has no matrix units that multiply bfloat16";
-  Problem p = r.problem();
-  p.types.sums = sums_of(p.types, r.guard);
-  return chooser.rounded_types(p).rounding == Rounding::kNone ? "no kernel is faster with it" : "";
-}
-
-/// The types of a call: with the sums that it gets, and with the permission to round operands where
-/// the caller gives it and the device is faster with it.
-Types types_of(const Request& r, const Residencies& where, const DeviceTier* device) {
-  Types types = r.problem().types;
-  types.sums = sums_of(types, r.guard);
-  const bool rounds = may_round(r) && why_not_rounded(r, where, device).empty();
-  types.rounding = rounds ? Rounding::kHalf : Rounding::kNone;
+  const Rounding by_types =
+      precision_of(r.guard) == Precision::kHigh ? Rounding::kNone : types.rounding;
+  types.rounding = rounding_of(types, std::max(permitted_rounding(r.guard), by_types));
   return types;
+}
+
+/// The same with the permission that the fastest kernel on the device uses. Where that is none,
+/// *why_not becomes the reason; nullptr: it is not asked for.
+Types types_of(const Request& r, const Residencies& where, const DeviceTier* device,
+               std::string* why_not = nullptr) {
+  const Types permitted = permitted_types(r);
+  if (permitted.rounding == Rounding::kNone) return permitted;
+  const auto plain = [&](std::string_view why, std::string_view types = "") {
+    if (why_not != nullptr) *why_not = fmt::format("{}{}", why, types);
+    return unrounded(permitted);
+  };
+  if (r.is_forced() && r.tier != TierChoice::kDevice) return plain("the host rounds none");
+  if (packed_operand(where)) return plain("no kernel that rounds reads a packed operand");
+  if (device == nullptr) return plain("no device is tuned");
+  const KernelChooser& chooser = *device->chooser();
+  Problem p = r.problem();
+  p.types = permitted;
+  const Types types = chooser.rounded_types(p);
+  if (types.rounding != Rounding::kNone || why_not == nullptr) return types;
+  if (chooser.rounds(p)) return plain("no kernel is faster with it");
+  if (!has_rounding_kernels(device->profile().limits, permitted.rounding))
+    return plain("the device has no units that multiply rounded operands");
+  return plain("no kernel is tuned for it: tune these sizes with --type ", to_string(permitted));
 }
 
 /// What a call with a packed operand needs the operand itself for; "" when it does not.
@@ -89,9 +92,11 @@ struct Context::Impl {
   Types types_of(const Request& r) const {
     return rooftile::types_of(r, residencies_of(*r.call), state.device.get());
   }
-  GemmCall with_types(const GemmCall& call, const Residencies& where) const {
+  GemmCall with_types(const GemmCall& call, const Residencies& where,
+                      std::string* why_not_rounded = nullptr) const {
     GemmCall asked = call;
-    asked.problem.types = rooftile::types_of(planner.request(call), where, state.device.get());
+    asked.problem.types =
+        rooftile::types_of(planner.request(call), where, state.device.get(), why_not_rounded);
     return asked;
   }
   /// Device side that transfers and packs operands for calls on host memory.
@@ -262,7 +267,9 @@ std::shared_ptr<const PackedOperand> Context::pack(const PackRequest& request) {
 }
 
 Explanation Context::explain(const GemmCall& call, const Residencies& where) const {
-  GemmCall asked = impl_->with_types(call, call.packed != nullptr ? residencies_of(call) : where);
+  std::string why_not_rounded;
+  GemmCall asked = impl_->with_types(call, call.packed != nullptr ? residencies_of(call) : where,
+                                     &why_not_rounded);
   Residencies given = where;
   if (widens_sums(asked.problem.types)) {
     // The original of a packed operand is read.
@@ -271,15 +278,15 @@ Explanation Context::explain(const GemmCall& call, const Residencies& where) con
       if (*x == Residency::kPacked) *x = Residency::kHost;
   }
   Explanation explanation = impl_->planner.explain(impl_->planner.request(asked), given);
-  if (const Request r = impl_->planner.request(call); may_round(r))
-    explanation.why_not_rounded = why_not_rounded(r, given, impl_->state.device.get());
+  explanation.why_not_rounded = std::move(why_not_rounded);
   return explanation;
 }
 
 Explanation Context::explain_answer(const Answer& answer) const {
   // The call had its types, whatever the device is found to do by now.
   GemmCall call = {.problem = answer.problem, .guard = answer.guard};
-  if (permits_rounding(call.guard)) call.guard.precision = Precision::kStandard;
+  if (permitted_rounding(call.guard) != Rounding::kNone)
+    call.guard.precision = Precision::kStandard;
   Explanation explanation = impl_->planner.explain(impl_->planner.request(call), answer.where);
   if (answer.kernel != nullptr) explanation.kernel = short_name(*answer.kernel);
   explanation.may_round_operands =
@@ -358,12 +365,16 @@ std::function<void(const Problem&)> Context::Impl::make_grouped_counter() const 
   std::vector<Bucket> tuned;
   std::ranges::copy_if(state.data.buckets, std::back_inserter(tuned),
                        [](const Bucket& b) { return b.groups_band >= 0; });
-  const bool rounds = !state.data.profile || has_rounding_kernels(state.data.profile->limits);
-  return [log = std::weak_ptr(state.untuned), tuned = std::move(tuned), rounds](const Problem& p) {
+  const auto may_round = [&](Rounding rounding) {
+    return !state.data.profile || has_rounding_kernels(state.data.profile->limits, rounding);
+  };
+  return [log = std::weak_ptr(state.untuned), tuned = std::move(tuned),
+          half = may_round(Rounding::kHalf), int8 = may_round(Rounding::kInt8)](const Problem& p) {
     if (flops(p) == 0) return;
     Problem counted = p;
     counted.grouping = typical_grouping(p);
-    if (!rounds) counted.types = unrounded(counted.types);
+    if (!(p.types.rounding == Rounding::kInt8 ? int8 : half))
+      counted.types = unrounded(counted.types);
     if (std::ranges::find(tuned, bucket_of(counted)) != tuned.end()) return;
     if (const auto counting = log.lock())
       if (auto* const calls = counting->counter(counted))

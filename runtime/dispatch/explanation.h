@@ -23,7 +23,7 @@ struct Explanation {
   bool forced = false;
   bool for_precision = false;  ///< The precision requires the tier HOST64.
   bool float64_sums = false;   ///< The precision requires float64 sums, on whatever tier.
-  /// The device's kernels may round float32 operands to 16 bits: the precision is half.
+  /// The device's kernels may round float32 operands: the precision is half or int8.
   bool may_round_operands = false;
   std::string why_not_rounded = {};  ///< "" where that is so, or where it was not asked for.
   std::string product = {};          ///< Types of the product before a pass of the host, else "".

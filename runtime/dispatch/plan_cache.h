@@ -74,7 +74,7 @@ class PlanCache {
     bool only_packed = false;      ///< The call gives no more of that operand.
     TierChoice tier = TierChoice::kAuto;
     Devices devices = Devices::kOne;
-    bool permits_rounding = false;  ///< Of the guard: such calls have a counter of their own.
+    Rounding permitted = Rounding::kNone;  ///< By the guard: such calls have their own counter.
     Plan plan = {};
   };
 
@@ -93,7 +93,7 @@ class PlanCache {
     const bool same = entry.generation == generation && entry.packed == packed_id(r) &&
                       entry.only_packed == gives_only_packed(*r.call) && entry.tier == r.tier &&
                       entry.devices == r.devices &&
-                      entry.permits_rounding == permits_rounding(r.guard) &&
+                      entry.permitted == permitted_rounding(r.guard) &&
                       entry.problem == r.problem();
     return same ? &entry : nullptr;
   }
@@ -105,7 +105,7 @@ class PlanCache {
              gives_only_packed(*r.call),
              r.tier,
              r.devices,
-             permits_rounding(r.guard),
+             permitted_rounding(r.guard),
              plan};
     return &entry;
   }

@@ -48,8 +48,9 @@ Problem logged_problem(const Request& r) {
 
 Problem counted_problem(const Request& r) {
   Problem p = logged_problem(r);
-  if (permits_rounding(r.guard) && may_round(p.types) && r.call->packed == nullptr)
-    p.types.rounding = Rounding::kHalf;
+  if (const Rounding permitted = permitted_rounding(r.guard);
+      permitted != Rounding::kNone && r.call->packed == nullptr)
+    p.types.rounding = rounding_of(p.types, std::max(permitted, p.types.rounding));
   return p;
 }
 

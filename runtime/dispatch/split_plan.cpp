@@ -156,7 +156,7 @@ SplitExplanation Planner::explain_split(const Request& r, bool follows, bool els
   if (widens_sums(r.problem().types))
     return {.reason = "the precision asks for float64 sums, which are not split"};
   if (r.problem().types.rounding != Rounding::kNone)
-    return {.reason = "kernels for the precision half are used, and such calls are not split"};
+    return {.reason = "kernels are used that may round operands, and such calls are not split"};
   if (is_empty(r.problem())) return {.reason = "there is nothing to compute"};
   const std::shared_ptr<SplitCourse> course = course_of(r.problem(), r.guard);
   const SplitDecision& d = course->decision();

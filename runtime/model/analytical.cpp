@@ -175,9 +175,10 @@ double shared_ns(const Problem& p, const Variant& v, const DeviceRates& rates, c
     if (lanes_k(v) == 1) return 0;
     // Each value is written and read once. At each level of the tree two values are read and one is
     // written, and lanes without work wait for the others.
-    const double values = i.invocations * v.reg_m * v.reg_n * (2 + 3 * halvings(v, rates)) +
-                          (shares_a(v) ? i.a_elements + i.a_shared : 0);
-    return over(values * value_bytes, rates.shared_gbps);
+    const double values = i.invocations * v.reg_m * v.reg_n * (2 + 3 * halvings(v, rates));
+    const double of_a = shares_a(v) ? i.a_elements + i.a_shared : 0,
+                 bytes_of_a = multiplies_int8(v, p.types) ? 1 : value_bytes;
+    return over(values * value_bytes + of_a * bytes_of_a, rates.shared_gbps);
   }
   if (!uses_shared_memory(v)) return 0;
   // Tiles hold float32 for all operand types but float64, except for matrix units.
@@ -282,7 +283,9 @@ double multiply_add_ns(const Problem& p, const Variant& v, const DeviceRates& ra
                        double multiply_adds) {
   const double flops = 2 * multiply_adds;
   const double apart = over(flops, math_gflops(rates, p.types, v));
-  if (!is_synchronised(v) || v.family == Family::kMatrix || v.dot > 1) return apart;
+  if (!is_synchronised(v) || v.family == Family::kMatrix || v.dot > 1 ||
+      multiplies_int8(v, p.types))
+    return apart;
   return std::max(apart, over(words_of_element(p.types) * flops, rates.synchronised_fma_gflops));
 }
 

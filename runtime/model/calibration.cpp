@@ -263,7 +263,7 @@ double matrix_gflops(const DeviceRates& rates, const Types& types) {
 
 double math_gflops(const DeviceRates& rates, const Types& types, const Variant& v) {
   if (v.family == Family::kMatrix) return matrix_gflops(rates, types) / operations_of(v, types);
-  if (v.dot > 1) return rates.dot_gflops;
+  if (v.dot > 1 || multiplies_int8(v, types)) return rates.dot_gflops;
   // Where it was not measured, as by version 0.1.0, the rate of most GPUs: data centres' have up to
   // that of float32, others 1/16 to 1/64 of it.
   constexpr double kShareOfFloat64 = 1.0 / 32;
@@ -275,7 +275,8 @@ double math_gflops(const DeviceRates& rates, const Types& types, const Variant& 
 }
 
 double peak_gflops(const DeviceRates& rates, const Types& types) {
-  const double dot = is_8_bit(types.a) ? rates.dot_gflops : 0,
+  const bool multiplies_int8s = is_8_bit(types.a) || types.rounding == Rounding::kInt8;
+  const double dot = multiplies_int8s ? rates.dot_gflops : 0,
                units = types.a == DataType::kF32 ? 0 : matrix_gflops(rates, types);
   return std::max({math_gflops(rates, types, Variant{}), dot, units});
 }

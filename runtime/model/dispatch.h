@@ -27,7 +27,7 @@ std::string_view name(Tier tier);  // "device", "host", "host1", "host64", "spli
 /// than 100 ns.
 Tier faster_host(double host_ns, double host1_ns);
 
-enum class Precision : std::uint8_t { kRelaxed, kStandard, kHigh, kExact64, kHalf };
+enum class Precision : std::uint8_t { kRelaxed, kStandard, kHigh, kExact64, kHalf, kInt8 };
 
 /// Why the device cannot be used, as a name for programs; Decision::veto is the text for users.
 enum class Veto : std::uint8_t {

@@ -152,16 +152,18 @@ ResidentProduct ResidentKernels::choose(const ResidentCall& call, std::uint64_t 
     return {};
   const DeviceLimits limits = as_far(device_->profile().limits, uses);
   const OperandSources sources(call, *device_, limits);
-  const auto without_rounding = [&] {
-    ResidentCall plain = call;
-    plain.problem.types = unrounded(p.types);
-    return choose(plain, workspace_bytes, uses, await);
+  const auto choose_with = [&](const Types& types) {
+    ResidentCall other = call;
+    other.problem.types = types;
+    return choose(other, workspace_bytes, uses, await);
   };
   const bool may_round = p.types.rounding != Rounding::kNone;
-  // No kernel that rounds reads a packed operand.
-  if (may_round &&
-      (call.packed != nullptr || chooser_->rounded_types(p, sources.where(limits)) != p.types))
-    return without_rounding();
+  if (may_round) {
+    // No kernel that rounds reads a packed operand.
+    const Types types = call.packed != nullptr ? unrounded(p.types)
+                                               : chooser_->rounded_types(p, sources.where(limits));
+    if (types != p.types) return choose_with(types);
+  }
   const BoundCall& bound = sources.stored();
   if (bound.gathers_vectors && !uses.copies)
     fail(ErrorCode::kUnsupported,
@@ -178,7 +180,11 @@ ResidentProduct ResidentKernels::choose(const ResidentCall& call, std::uint64_t 
   else if (certifies)
     chooser_->on_demand()->request(chooser_->ranking(), bound.problem, bound.placement, limits);
   if (auto product = search.first_choice()) return *std::move(product);
-  if (may_round) return without_rounding();
+  if (may_round) {
+    Types less = p.types;
+    less.rounding = p.types.rounding == Rounding::kInt8 ? Rounding::kHalf : Rounding::kNone;
+    return choose_with(less);
+  }
   const Variant fallback = fallback_variant();
   const auto refusal = [&](SumsIn sums) {
     return illegal_reason(fallback, limits, bound.problem, bound.placement, sums);

@@ -35,10 +35,9 @@ std::vector<CertifiableKernel> of_nearest_class(const KernelRanking& measured,
   std::vector<CertifiableKernel> kernels;
   for (const RankedChoice& choice : measured.ranked(staged, own_buffers(staged), limits)) {
     const Variant& variant = choice.candidate->variant;
-    const bool multiplies_parts = recomputes_sums(variant, p.types);
     if (!illegal_reason(variant, limits, p, at) &&
-        multiplies_parts == recomputes_sums(variant, near.problem.types) &&
-        (!multiplies_parts || p.types.rounding == near.problem.types.rounding))
+        recomputes_sums(variant, p.types) == recomputes_sums(variant, near.problem.types) &&
+        rounding_in(variant, p.types) == rounding_in(variant, near.problem.types))
       append(kernels, std::array{CertifiableKernel{variant, near.time_ratio * choice.expected_ns}});
   }
   return kernels;

@@ -1,6 +1,7 @@
 #include "runtime/tuned/kernel_chooser.h"
 
 #include <algorithm>
+#include <array>
 #include <limits>
 #include <utility>
 
@@ -98,12 +99,31 @@ double KernelChooser::working_ns(std::span<const RankedChoice> kernels) const {
 }
 
 template <typename Ns>
-Types KernelChooser::faster_types(Problem p, const Ns& ns) const {
-  p.types = unrounded(p.types);
-  if (!rounds_ || !may_round(p.types)) return p.types;
-  Problem half = p;
-  half.types.rounding = Rounding::kHalf;
-  return ns(half) < ns(p) ? half.types : p.types;
+Types KernelChooser::faster_types(const Problem& p, const Ns& ns) const {
+  Problem x = p;
+  x.types = unrounded(p.types);
+  if (!rounds_ || p.types.rounding == Rounding::kNone) return x.types;
+  Types fastest = x.types;
+  double least_ns = ns(x);
+  for (const Rounding rounding : {Rounding::kHalf, Rounding::kInt8}) {
+    if (rounding > p.types.rounding) break;
+    x.types.rounding = rounding;
+    if (const double found_ns = ns(x); found_ns < least_ns) {
+      fastest = x.types;
+      least_ns = found_ns;
+    }
+  }
+  return fastest;
+}
+
+bool KernelChooser::rounds(const Problem& p) const {
+  return rounds_ &&
+         std::ranges::any_of(std::array{Rounding::kHalf, Rounding::kInt8}, [&](Rounding rounding) {
+           if (rounding > p.types.rounding) return false;
+           Problem x = p;
+           x.types.rounding = rounding;
+           return is_tuned(kernel_problem(choose(x).problem));
+         });
 }
 
 Types KernelChooser::rounded_types(const Problem& p) const {

@@ -66,8 +66,9 @@ class KernelChooser {
 
   const KernelRanking& ranking() const { return ranking_; }
   const std::shared_ptr<OnDemandKernels>& on_demand() const { return on_demand_; }
-  /// KernelRanking::rounds(), which is asked at each call that may be rounded.
-  bool rounds() const { return rounds_; }
+  /// Whether a kernel is tuned for a problem's class that may round operands as far as its types
+  /// say, or less far.
+  bool rounds(const Problem& p) const;
 
   // ---- Operands in host memory, which are staged ----
 
@@ -93,8 +94,8 @@ class KernelChooser {
   /// whether one is under way.
   bool request_kernel(const Problem& of_call) const;
 
-  /// The types of a problem whose operands may be rounded: with that permission (Rounding::kHalf)
-  /// where a kernel has it that works and is predicted to be faster than all without; else without.
+  /// The types of a problem whose operands may be rounded as far as its types say: as far as the
+  /// working kernel that is predicted to be fastest may, and not at all where that is not faster.
   Types rounded_types(const Problem& p) const;
 
   // ---- Operands on the device ----
@@ -137,7 +138,7 @@ class KernelChooser {
   double working_ns(std::span<const RankedChoice> kernels) const;
   /// `ns` predicts a problem's kernels.
   template <typename Ns>
-  Types faster_types(Problem p, const Ns& ns) const;
+  Types faster_types(const Problem& p, const Ns& ns) const;
   /// Predicted time of the transfers and of the first of these kernels.
   double predicted_ns(const Problem& p, std::span<const RankedChoice> kernels) const;
 

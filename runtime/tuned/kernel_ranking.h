@@ -72,7 +72,7 @@ class KernelRanking {
   /// Whether kernels are tuned for problems like this one: for its class, and of a grouped one for
   /// groups of about these sizes.
   bool has_class(const Problem& p) const;
-  /// Whether a kernel is tuned that may round operands (Rounding::kHalf).
+  /// Whether a kernel is tuned that may round operands (Types::rounding).
   bool rounds() const;
   /// The problem, packed, in the tuned class whose kernels are the most like those that it wants
   /// (same transposes; then type_distance; then one without epilogue), and the expected time here

@@ -74,6 +74,8 @@ void fill(char* matrix, Extent extent, std::int64_t ld, DataType type, InjectedF
         value = std::ldexp(
             value, static_cast<int>(random.below(2 * static_cast<std::uint64_t>(most) + 1)) - most);
       }
+      if (plant == InjectedFault::kTwoScales)
+        value = std::ldexp(value, (at < kRoundedSteps ? 0 : 5) - (r % 2 == 0 ? 0 : 100));
       if (plant == InjectedFault::kOneLarge)
         value = (along_k ? at : r) == 3 ? 1
                 : beside_equal          ? 0x1.fcp-23
@@ -97,6 +99,7 @@ std::string describe(const CertificationCase& test) {
                       : test.plant == InjectedFault::kInfinities ? ", infinities"
                       : test.plant == InjectedFault::kMagnitudes ? ", all magnitudes"
                       : test.plant == InjectedFault::kOneLarge   ? ", one large product"
+                      : test.plant == InjectedFault::kTwoScales  ? ", rows of two scales"
                                                                  : "";
   return fmt::format("{} lda {} ldb {} ldc {} alpha {} beta {}{}{}", to_string(p), p.lda, p.ldb,
                      p.ldc, p.alpha, p.beta, plant, test.nan_in_c ? ", NaN in C" : "") +

@@ -20,7 +20,10 @@ enum class InjectedFault : std::uint8_t {
   kMagnitudes,  ///< Values have magnitudes from 2^-60 to 2^60 (float64: from 2^-480 to 2^480).
   /// One product along k is large, and each other one a little less than 2^-23 of it. A quantised B
   /// has equal values.
-  kOneLarge
+  kOneLarge,
+  /// Values of A from step kRoundedSteps on are 32 times as large as those before, and those of
+  /// every other row 2^-100 as large.
+  kTwoScales
 };
 
 struct CertificationCase {

@@ -143,8 +143,12 @@ bool same_wrapped(double wanted, double computed) {
 Precision precision_of(const Guard& guard) {
   return guard.precision.value_or(Precision::kStandard);
 }
-bool permits_rounding(const Guard& guard) {
-  return precision_of(guard) == Precision::kHalf && guard.kappa == 0;
+Rounding permitted_rounding(const Guard& guard) {
+  if (guard.kappa != 0) return Rounding::kNone;
+  const Precision precision = precision_of(guard);
+  return precision == Precision::kInt8   ? Rounding::kInt8
+         : precision == Precision::kHalf ? Rounding::kHalf
+                                         : Rounding::kNone;
 }
 bool needs_float64(const Guard& guard) {
   return precision_of(guard) == Precision::kExact64 ||

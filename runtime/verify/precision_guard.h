@@ -10,9 +10,9 @@
 
 namespace rooftile {
 
-/// Whether the caller permits float32 operands to be rounded (Rounding::kHalf). Where it gives a
-/// condition number, digits count.
-bool permits_rounding(const Guard& guard);
+/// How far the caller permits float32 operands to be rounded. Where it gives a condition number,
+/// digits count: not at all.
+Rounding permitted_rounding(const Guard& guard);
 Precision precision_of(const Guard& guard);  ///< kStandard where the guard does not set one.
 bool needs_float64(const Guard& guard);
 bool scans(const Guard& guard);

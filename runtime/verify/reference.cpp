@@ -16,7 +16,8 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 struct Sum {
   long double value = 0, magnitude = 0;
-  long double inputs = 0;  // of |a| + |b|
+  long double inputs = 0;    // of |a| + |b|
+  long double rounding = 0;  // ReferenceElement::rounding
 };
 
 /// An element of B, and the magnitude of the terms that it was computed from.
@@ -38,13 +39,32 @@ Sum sum_in(std::int64_t k, const A& a, const B& b) {
   }
   return {value, magnitude, inputs};
 }
+
+/// ReferenceElement::rounding without factors.
+template <typename A, typename B>
+double rounding_sum(std::int64_t k, const A& a, const B& b) {
+  double sum = 0;
+  for (std::int64_t first = 0; first < k; first += kRoundedSteps) {
+    double largest = 0, of_b = 0;
+    for (std::int64_t l = first; l < std::min(first + kRoundedSteps, k); ++l) {
+      // A NaN counts as an infinity: std::max would drop it.
+      largest = std::max(largest, std::isfinite(a(l)) ? std::abs(a(l)) : kInfinity);
+      of_b += std::abs(b(l).value);
+    }
+    sum += largest / 254 * of_b;
+  }
+  return sum;
+}
 bool has_float64_sums(const Problem& p) { return sum_type(p.types) == DataType::kF64; }
 
 /// Float64 sums are compared with long double: of 64 bits (x86-64) or 113.
 template <typename A, typename B>
 Sum sum_of(const Problem& p, const A& a, const B& b) {
   static_assert(std::numeric_limits<long double>::digits >= 64);
-  return has_float64_sums(p) ? sum_in<long double>(p.k, a, b) : sum_in<double>(p.k, a, b);
+  if (has_float64_sums(p)) return sum_in<long double>(p.k, a, b);
+  Sum sum = sum_in<double>(p.k, a, b);
+  if (p.types.rounding == Rounding::kInt8) sum.rounding = rounding_sum(p.k, a, b);
+  return sum;
 }
 
 /// Elements of one column of op(B), and the magnitudes of the terms that they are computed from.
@@ -83,6 +103,7 @@ Sum scaled(const Problem& p, Sum sum) {
   sum.value *= p.alpha;
   sum.magnitude *= std::abs(p.alpha);
   sum.inputs *= std::abs(p.alpha);
+  sum.rounding *= std::abs(p.alpha);
   return sum;
 }
 
@@ -131,7 +152,11 @@ ReferenceElement with_epilogue(const Problem& p, const Sum& sum, double c0,
                                                    static_cast<double>(old));
   const double slope = largest_slope(e.activation);
   return {value, finite(slope * before + (e.residual ? std::abs(values.residual) : 0)),
-          finite(slope * std::abs(scale) * sum.inputs)};
+          finite(slope * std::abs(scale) * sum.inputs),
+          // A scale may be infinite.
+          p.types.rounding == Rounding::kInt8
+              ? static_cast<double>(slope * std::abs(scale) * sum.rounding)
+              : 0};
 }
 
 /// Returns gamma_n, or twice its linear approximation where gamma_n is not defined.
@@ -212,6 +237,8 @@ double error_bound(const Problem& p, const ReferenceElement& expected) {
   if (quantized(p.types) && p.types.a == DataType::kF16 && !float64)
     bound += 0x1p-11 * expected.magnitude + steps * 0x1p-24;
   if (p.types.rounding == Rounding::kHalf) bound += 0x1p-10 * expected.magnitude;
+  // Float32 computes from the rounded A, which may be larger, and rounds the scale and its inverse.
+  bound += (1 + gamma(n, unit) + 0x1p-13) * expected.rounding;
   const RoundingToC c = rounding_to_c(p.types);
   return bound + c.relative * (std::abs(expected.value) + bound) + c.smallest_normal;
 }
@@ -223,6 +250,7 @@ double rounding_bound(const Problem& p, const ReferenceElement& expected) {
 
 double error_ratio(const Problem& p, const ReferenceElement& expected, double computed) {
   const double wanted = expected.value;
+  if (!std::isfinite(expected.rounding)) return std::isfinite(computed) ? kInfinity : 0.0;
   if (std::isnan(wanted)) return std::isnan(computed) ? 0.0 : kInfinity;
   if (std::isinf(wanted)) return computed == wanted ? 0.0 : kInfinity;
   const double bound = error_bound(p, expected);

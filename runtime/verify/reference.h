@@ -10,10 +10,12 @@
 namespace rooftile {
 
 /// One element of alpha * op(A) * op(B) + beta * C in float64, the sum of magnitudes that its error
-/// bound scales with, and the sum of |a| + |b| over its terms, which bounds what is lost where
-/// inputs are flushed to zero.
+/// bound scales with, the sum of |a| + |b| over its terms, which bounds what is lost where inputs
+/// are flushed to zero, and what rounding A to 8 bits may change, 0 where types do not permit that:
+/// 1/254 of the sum of |b| times the largest |a| of its kRoundedSteps, which is not finite where A
+/// is not.
 struct ReferenceElement {
-  double value, magnitude, inputs = 0;
+  double value, magnitude, inputs = 0, rounding = 0;
 };
 
 /// Pointers to the first elements of the matrices, and to the scales and zero points of a quantised
@@ -55,6 +57,7 @@ inline ReferenceElement reference_element(const Problem& p, const void* a, const
 ///   own.
 /// - u is 2^-24, 2^-53 for sums in float64, or 2^-11 for sums in float16; integer sums are exact.
 /// - A quantised B with a float16 A may be rounded to float16 first, but not for float64 sums.
+/// - Operands may be rounded as their types permit (Rounding).
 /// - The result is rounded once to C's type, to either neighbour (Vulkan leaves the direction of
 ///   float16 rounding open).
 double error_bound(const Problem& p, const ReferenceElement& expected);
@@ -65,7 +68,7 @@ double rounding_bound(const Problem& p, const ReferenceElement& expected);
 
 /// Ratio of error to bound. Infinity when only one of the two values is not finite; but NaN matches
 /// NaN, an infinity matches its equal, and an infinity also matches a value that C's type cannot
-/// hold.
+/// hold. Where A may be rounded to 8 bits and is not finite, whatever is not finite is right.
 double error_ratio(const Problem& p, const ReferenceElement& expected, double computed);
 
 }  // namespace rooftile

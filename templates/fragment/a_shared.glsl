@@ -2,15 +2,34 @@
 //: workgroup take the same rows. Each fetches vectors beside those of its neighbours, and the next
 //: trip's before this one's are multiplied. UNROLL_K steps of a row lie together, as an odd number
 //: of vectors, so that the lanes along k read different banks. load_a() and a_at() are as in
-//: fragment/a.glsl.
+//: fragment/a.glsl. Depends on:
+//:   MULTIPLIES_INT8  whether A is rounded to 8-bit integers, whose words a_word() returns instead of a_at();
+//:                    each ROUNDED_STEPS steps of a row have a scale of their own
+#if MULTIPLIES_INT8
+const uint A_RUN = UNROLL_K / VECTOR_WIDTH_A, A_STRIDE = UNROLL_K / 16 | 1;
+#else
 const uint A_RUN = UNROLL_K / VECTOR_WIDTH_A, A_STRIDE = A_RUN | 1;
+#endif
 const uint A_VECTORS = TILE_K / VECTOR_WIDTH_A;  // of a row in a trip
 const uint A_LOADS = (REG_M * A_VECTORS + LOCAL_SIZE - 1) / LOCAL_SIZE;  // of an invocation
+#if MULTIPLIES_INT8
+// Four integers in a word, the first one in the low bits. They count 1/127 of their scale, which is
+// the largest magnitude that shares it, or NaN where that is not finite.
+const uint VECTORS_PER_SCALE = ROUNDED_STEPS / 4;
+shared ivec4 a_tile[REG_M * LANES_K * A_STRIDE];
+shared float a_scales[REG_M * A_VECTORS / VECTORS_PER_SCALE];
+shared uint a_largest[REG_M * A_VECTORS];  // the bits of the largest magnitude of each vector
+#else
 shared VECTOR_A a_tile[REG_M * LANES_K * A_STRIDE];
+#endif
 
 uint a_address[A_LOADS];  // of what the invocation loads, in elements at the first step
 VECTOR_A a_next[A_LOADS];
+#if MULTIPLIES_INT8
+uint a_first_word;  // the first word of the invocation's steps that is multiplied now
+#else
 uint a_place;  // in a row of the tile: the invocation's first vector in this trip
+#endif
 
 // The invocation's l-th load, if it has so many.
 uint a_load(uint l) { return gl_LocalInvocationIndex + l * LOCAL_SIZE; }
@@ -33,6 +52,7 @@ void fetch_tile_a(uint k0) {
     }
 }
 
+#if !MULTIPLIES_INT8
 void put_tile_a() {
   barrier();
   [[unroll]] for (uint l = 0; l < A_LOADS; ++l)
@@ -47,3 +67,47 @@ ELEMENT a_at(uint i, uint u) {
   const VECTOR_A x = a_tile[i * LANES_K * A_STRIDE + a_place + u / VECTOR_WIDTH_A];
   return component(x, u % VECTOR_WIDTH_A);
 }
+#else
+// Bits of magnitudes are in the order of magnitudes, and those of NaN come last. a_largest is read
+// before the second barrier only, and the tile before the next trip's first one only.
+void put_tile_a() {
+  [[unroll]] for (uint l = 0; l < A_LOADS; ++l)
+    if (has_load(l)) {
+      const uvec4 bits = floatBitsToUint(abs(a_next[l]));
+      a_largest[a_load(l)] = max(max(bits.x, bits.y), max(bits.z, bits.w));
+    }
+  barrier();
+  [[unroll]] for (uint l = 0; l < A_LOADS; ++l)
+    if (has_load(l)) {
+      const uint vector = a_load(l), scale_index = vector / VECTORS_PER_SCALE;
+      uint bits = 0;
+      [[unroll]] for (uint v = 0; v < VECTORS_PER_SCALE; ++v)
+        bits = max(bits, a_largest[scale_index * VECTORS_PER_SCALE + v]);
+      const bool finite = bits < 0x7f800000u;
+      const float scale = uintBitsToFloat(finite ? bits : 0);
+      // Small numbers are multiplied by 2^64, and the scale of zeros and denormals counts as 2^-126,
+      // so that the inverse is finite.
+      const float up = scale < 1e-19 ? 18446744073709551616.0 : 1.0,
+                  inverse = 127 / max(scale * up, 2.16840434e-19);
+      const ivec4 x = finite ? ivec4(roundEven(a_next[l] * up * inverse)) & 0xff : ivec4(0);
+      a_tile[vector / A_RUN * A_STRIDE + vector % A_RUN / 4][vector % 4] =
+          x.x | x.y << 8 | x.z << 16 | x.w << 24;
+      if (vector % VECTORS_PER_SCALE == 0)
+        a_scales[scale_index] = finite ? scale : uintBitsToFloat(bits | 0x7fc00000u);
+    }
+  barrier();
+}
+
+void load_a(uint k0) { a_first_word = 0; }
+void load_a_tail(uint k0) { a_first_word = k0 % TILE_K / 4; }
+
+// The w-th word of the invocation's steps of a row, and the x-th scale.
+int a_word(uint i, uint w) {
+  const uint word = a_first_word + w;
+  return a_tile[(i * LANES_K + lane_k) * A_STRIDE + word / 4][word % 4];
+}
+float a_scale(uint i, uint x) {
+  return a_scales[(i * LANES_K + lane_k) * (UNROLL_K / ROUNDED_STEPS) +
+                  a_first_word / VECTORS_PER_SCALE + x];
+}
+#endif

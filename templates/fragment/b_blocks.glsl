@@ -24,7 +24,7 @@ uint b_row[HELD_COLUMNS];  // first byte of each row of B as stored
 uint b_first_step;         // the invocation's first step of k in these rows
 // Integers in whole bytes, or in halves of one, are taken from a window's words as they lie in the
 // file, if no minimum masks them; the others from words of the same group.
-#define AS_STORED (WINDOWS && BLOCK == 32 && HIGH_BITS == 0 && !HAS_MINIMUM && (BLOCK_CODE == INTEGER || BLOCK_CODE == INT8))
+#define AS_STORED (WINDOWS && BLOCK == 32 && HIGH_BITS == 0 && !HAS_MINIMUM && !MULTIPLIES_INT8 && (BLOCK_CODE == INTEGER || BLOCK_CODE == INT8))
 #if AS_STORED
 uint b_words[UNROLL_K / BLOCK_WINDOW][WINDOW_WORDS];  // of one column
 #else
@@ -46,7 +46,7 @@ uint put_scale(uint j, uint s, vec2 scale) {
   b_zero_point[j][s] = 0;
   return 0xffffffffu;
 }
-#elif !BLOCKS_AHEAD
+#elif !BLOCKS_AHEAD && !MULTIPLIES_INT8
 // A value that makes an element 0 is the zero point exactly. Without a scale all elements are minus
 // the minimum: the mask makes the values 0.
 uint put_scale(uint j, uint s, vec2 scale) {
@@ -189,6 +189,37 @@ float b_value(uint u, uint j) {
   return value - b_zero_point[j][u / STEPS_PER_SCALE];
 #else
   return value;
+#endif
+}
+#endif
+#if MULTIPLIES_INT8
+
+// Bytes above 127, whose zero point is 128, become signed when their sign is flipped.
+#if BLOCK_CODE == INT8 || BLOCK_CODE == IQ4
+const uint FLIPPED_SIGNS = 0x80808080u;
+const int SIGNED_ZERO_POINT = 0;
+#else
+const uint FLIPPED_SIGNS = 0;
+const int SIGNED_ZERO_POINT = ZERO_POINT;
+#endif
+
+// Four values from step 4 w on, as signed bytes.
+int b_word(uint w, uint j) {
+  const uint word = b_values[j][bytes_of_group(w / 4)][w % 4];
+#if HALF_BYTES
+  return int(word >> half_of_group(w / 4) * 4 & 0x0f0f0f0fu);
+#else
+  return int(word ^ FLIPPED_SIGNS);
+#endif
+}
+// The sum of products of A's integers with elements of column j that share a scale, from the sum of
+// products with their bytes and the sum of A's integers.
+float sum_of_elements(uint j, uint s, int products, int sum_a) {
+  const int values = products - SIGNED_ZERO_POINT * sum_a;
+#if HAS_MINIMUM
+  return b_factor[j][s] * float(values) - b_minimum[j][s] * float(sum_a);
+#else
+  return float(values) * (HALVES == 1 ? 0.5 : 1.0);
 #endif
 }
 #endif

@@ -2,6 +2,7 @@
 //:   STAGE              whether the lanes of a subgroup share the fragment of A
 //:   B_FORMAT           whether products are sums over the steps that share a scale
 //:   LOOP_OVER_COLUMNS  whether the columns of a quantised B are taken in a loop, one by one
+//:   MULTIPLIES_INT8    whether A is rounded to 8-bit integers
 #define PRODUCT_WIDTH (B_FORMAT == PLAIN || STAGE == SUBGROUP ? VECTOR_WIDTH_C : 1)
 #include "common/product.glsl"
 
@@ -62,8 +63,25 @@ void begin_b(uint column) {
   [[unroll]] for (uint j = 0; j < HELD_COLUMNS; ++j) begin_row(j, column + column_offset(j));
 }
 
+#if MULTIPLIES_INT8
+// Sums of A's integers over the steps that share a scale of A.
+int a_sums[REG_M][UNROLL_K / ROUNDED_STEPS];
+
+void sum_a(uint steps) {
+  [[unroll]] for (uint i = 0; i < REG_M; ++i)
+    [[unroll]] for (uint w = 0; w < UNROLL_K / 4; ++w) {
+      const uint x = 4 * w / ROUNDED_STEPS;
+      if (4 * w % ROUNDED_STEPS == 0) a_sums[i][x] = 0;
+      if (4 * w < steps) a_sums[i][x] += product(a_word(i, w), 0x01010101);
+    }
+}
+#endif
+
 void load_columns(uint k0, uint steps) {
   b_k0 = k0;
+#if MULTIPLIES_INT8
+  sum_a(steps);
+#endif
 #if !COLUMN_BY_COLUMN
   [[unroll]] for (uint j = 0; j < REG_N; ++j) load_column(j, k0, steps);
 #endif
@@ -76,6 +94,28 @@ ELEMENT column_sums[REG_M][COLUMNS_TOGETHER];
 
 // The steps of one block among the first `steps` of this iteration. `held` is the place of the
 // first column among those that are held.
+#if MULTIPLIES_INT8
+void multiply_block(uint held, uint s, uint steps) {
+  [[unroll]] for (uint x = s * STEPS_PER_SCALE / ROUNDED_STEPS;
+                  x < (s + 1) * STEPS_PER_SCALE / ROUNDED_STEPS; ++x) {
+    int products[REG_M][COLUMNS_TOGETHER];
+    [[unroll]] for (uint i = 0; i < REG_M; ++i)
+      [[unroll]] for (uint j = 0; j < COLUMNS_TOGETHER; ++j) products[i][j] = 0;
+    [[unroll]] for (uint w = x * ROUNDED_STEPS / 4; w < (x + 1) * ROUNDED_STEPS / 4; ++w)
+      if (4 * w < steps)
+        [[unroll]] for (uint j = 0; j < COLUMNS_TOGETHER; ++j) {
+          const int b = b_word(w, held + j);
+          [[unroll]] for (uint i = 0; i < REG_M; ++i)
+            products[i][j] += product(a_word(i, w), b);
+        }
+    if (x * ROUNDED_STEPS < steps)
+      [[unroll]] for (uint i = 0; i < REG_M; ++i)
+        [[unroll]] for (uint j = 0; j < COLUMNS_TOGETHER; ++j)
+          column_sums[i][j] += sum_of_elements(held + j, s, products[i][j], a_sums[i][x]) *
+                               (1.0 / 127) * a_scale(i, x) * b_scale[held + j][s];
+  }
+}
+#else
 void multiply_block(uint held, uint s, uint steps) {
   ELEMENT block_sums[REG_M][COLUMNS_TOGETHER];
   [[unroll]] for (uint i = 0; i < REG_M; ++i)
@@ -91,6 +131,7 @@ void multiply_block(uint held, uint s, uint steps) {
     [[unroll]] for (uint j = 0; j < COLUMNS_TOGETHER; ++j)
       column_sums[i][j] += block_sums[i][j] * ELEMENT(b_scale[held + j][s]);
 }
+#endif
 
 // Columns from `first` on, each as a whole, so that a sum is read and written once where `first` is
 // a variable. In a loop over columns of few rows a part is loaded right before the part in front of

@@ -312,25 +312,30 @@ def test_operands_that_may_be_rounded_are_said(rooftile):
         answer = explain(rooftile, *SIZES, *arguments, **environment)
         assert answer["may_round_operands"] is False
         text = rooftile.run("explain", *SIZES, *arguments, **environment).stdout
-        assert ("precision half: no operand is rounded: " in text) == (answer["why_not_rounded"] != "")
+        assert ("operands may be rounded, but none is: " in text) == (answer["why_not_rounded"] != "")
         return answer["why_not_rounded"]
 
     assert why_not(*half) == "no device is tuned"
     subprocess.run([*write, "f32"], check=True)
-    assert why_not(*half) == "the device has no matrix units that multiply bfloat16"
+    assert why_not(*half) == "the device has no units that multiply rounded operands"
+    int8 = ["--trans-b", "--type", "f32xq8_0", "--precision", "int8"]
+    assert why_not(*int8) == "no kernel is tuned for it: tune these sizes with --type f32xq8_0_int8"
     subprocess.run([*write, "f32_half"], check=True)
     for arguments, environment in ((half, {}), ([], {"ROOFTILE_PRECISION": "half"}), (["--type", "f32_half"], {})):
         answer = explain(rooftile, *SIZES, *arguments, **environment)
         assert (answer["tier"], answer["means"], answer["may_round_operands"], answer["why_not_rounded"]) == ("device", "tuned", True, "")
         assert " with operands that may be rounded, operands in host memory: device\n" in rooftile.run(
             "explain", *SIZES, *arguments, **environment).stdout
+    assert why_not(*int8) == "no kernel is faster with it"  # as that of f32_half, for which the host would widen B
+    subprocess.run([*write, "f32xq8_0_int8"], check=True)
+    assert explain(rooftile, *SIZES, *int8)["may_round_operands"] is True
     assert why_not(*half, "--packed", "b") == "no kernel that rounds reads a packed operand"
     assert why_not(*half, "--tier", "host") == "the host rounds none"
     for arguments in ([], [*half, "--type", "f16"], ["--precision", "standard"]):
         assert why_not(*arguments) == ""
     for precision in ("exact64", "high"):
         assert why_not("--type", "f32_half", "--precision", precision) == ""
-    assert "precision half" in explain(rooftile, *SIZES, "--devices", "all", *half)["split_reason"]
+    assert "may round operands" in explain(rooftile, *SIZES, "--devices", "all", *half)["split_reason"]
     rooftile.refuses("explain", *SIZES, "--precision", "best", says="best", code=2)
 
 

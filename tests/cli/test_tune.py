@@ -193,7 +193,9 @@ def test_types_that_nothing_rounds_faster_are_tuned_without_it(tuned):
     csv.write_text("m,n,k,trans_a,trans_b,batch,type,epilogue,note\n33,35,37,0,1,1,f32_half,,a\n33,35,37,0,1,1,f32,,the same in f32\n")
     run = tuned.run("tune", "--shapes", csv, "--budget", "1s", code=SHORT)
     assert ", 1 problem, 1 s" in run.stdout and "f32_half" not in run.stdout
-    assert "types are tuned without _half, which only matrix units for bfloat16 use: " in run.stderr
+    assert "types are tuned without _half (it needs matrix units for bfloat16) and without _int8 " in run.stderr
+    tuned.refuses("tune", *SIZES, "--type", "f32_int8", says="_int8 is only for an A in f32 beside a quantised B", code=2)
+    tuned.refuses("tune", *SIZES, "--trans-b", "--type", "f32xq8_0_int8_half", says="unknown types 'f32xq8_0_int8_half'", code=2)
     tuned.refuses("tune", *SIZES, "--type", "f16_half", says="_half is only for an A in f32", code=2)
 
 

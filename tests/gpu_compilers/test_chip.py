@@ -23,7 +23,7 @@ TYPES = ["f32", "f16", "bf16", "i8_i32", "u8_i32", "f16xq4b32_f16"]
 # The other types for which priors differ, all with B stored transposed. Beside a float32 A no kernel spilled that did not beside a
 # float16 one, so that two stand for the others. Q5_1, Q2_K and IQ4_XS need more registers than Q4_1, Q3_K, IQ4_NL and NVFP4.
 WEIGHTS = ["f16xq8b32_f16", "f16xq4_0", "f16xq5_0", "f16xq8_0", "f16xq4_k", "f16xq5_k", "f16xq6_k", "f16xmxfp4", "f32xq4_k", "f32xq6_k",
-           "f16xq5_1", "f16xq2_k", "f16xiq4_xs"]
+           "f16xq5_1", "f16xq2_k", "f16xiq4_xs", "f32xq4_k_int8", "f32xq6_k_int8"]
 STRAIGHT, A_TRANSPOSED, B_TRANSPOSED = [], ["--trans-a"], ["--trans-b"]
 # Intel's compiler spills some kernels only where A is transposed; with the others' it made no difference for any first choice.
 INTEL = {"tgl", "adl", "mtl", "arl-h", "dg2", "lnl", "bmg"}

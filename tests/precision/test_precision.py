@@ -19,13 +19,13 @@ PAGE = HERE.parent.parent / "docs" / "precision.md"
 LINKED = BUILD / "librooftile_blas.so.0"
 REFERENCE_BLAS = "/usr/lib/x86_64-linux-gnu/blas/libblas.so.3"
 TIERS = ["auto", "device", "host", "host1", "host64"]
-PRECISIONS = ["relaxed", "standard", "half", "high", "exact64"]
+PRECISIONS = ["relaxed", "standard", "half", "int8", "high", "exact64"]
 BLAS = ["sgemm", "sgemm_batch", "sgemm_batch_strided", "sgemv", "ssyrk", "ssymm", "strmm", "strsm",
         "dgemm", "dgemm_batch", "dgemm_batch_strided", "dsyrk", "dsymm", "dtrmm", "dtrsm"]
 EPILOGUES = ["row_scale+column_scale+bias_row+silu+residual+clamp", "bias_column+gelu_erf", "column_scale+gelu_tanh+residual",
              "relu"]
 TYPES = ["f16", "bf16", "f16_f16", "bf16_bf16", "f16_f16_sum_f16", "i8", "u8", "i8_f16", "u8_bf16", "i8_i32", "u8_i32",
-         "f64", "f32_half", "f32xq4b32_half", "f32xq4b32", "f16xq4b16_f16", "f32xq4b32z", "f32xq8b16z", "f32xq8b32zf"]
+         "f64", "f32_half", "f32xq4b32_half", "f32xq4b32_int8", "f32xq4b32", "f16xq4b16_f16", "f32xq4b32z", "f32xq8b16z", "f32xq8b32zf"]
 TUNED = TYPES + [f"{types}:{epilogue}" for types in ("f32", "f16_f16", "bf16", "i8", "f64") for epilogue in EPILOGUES]
 CALLS = 6
 
@@ -100,12 +100,12 @@ def grouped(names, key):
 def table(cells):
     """Returns a Markdown table, in which routines and tiers of equal precision share a line."""
     routines = list(dict.fromkeys(routine for routine, _, _ in cells))
-    lines = ["| calls | tier | relaxed, standard, half | high | exact64 |", "|---|---|---|---|---|"]
+    lines = ["| calls | tier | relaxed, standard, half, int8 | high | exact64 |", "|---|---|---|---|---|"]
 
     def row(routine, tier):
         relaxed, *rest = [cells[routine, tier, precision] for precision in PRECISIONS]
-        assert [relaxed] * 2 == rest[:2], (routine, tier)  # No software device has matrix units that round.
-        return tuple(rest[1:])
+        assert [relaxed] * 3 == rest[:3], (routine, tier)  # The planted kernels round nothing.
+        return tuple(rest[2:])
 
     alike = grouped(routines, lambda routine: tuple(row(routine, tier) for tier in TIERS))
     for together in alike.values():

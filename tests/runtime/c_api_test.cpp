@@ -220,8 +220,8 @@ TEST_F(CApi, InvalidGuardsAreRefused) {
   Product untouched(product.problem);
   args = args_of(untouched);
   args.guard = &guard;
-  guard.precision = static_cast<rooftile_precision>(6);
-  expect_refused(untouched, args, "precision is 6");
+  guard.precision = static_cast<rooftile_precision>(7);
+  expect_refused(untouched, args, "precision is 7");
   guard.precision = ROOFTILE_PRECISION_DEFAULT;
   guard.kappa = -1;
   expect_refused(untouched, args, "kappa");

@@ -10,57 +10,13 @@
 
 #include "core/error.h"
 #include "generator/space.h"
+#include "guarded_context_fixture.h"
 #include "runtime/call/grouped_call.h"
-#include "runtime/device/device.h"
 #include "runtime/resident/packing.h"
-#include "tests/support/call_of.h"
-#include "tests/support/fast_kernel.h"
-#include "tests/support/first_device.h"
-#include "tests/support/product.h"
 #include "tests/support/refusal.h"
-#include "tests/support/scratch.h"
-#include "tests/support/synthetic_database.h"
 
 namespace rooftile {
 namespace {
-
-class GuardedContext : public ::testing::Test {
- protected:
-  void SetUp() override {
-    device_ = first_device();
-    Calibration calibration = slow_host();
-    // The guard reads the operands once more, which costs next to nothing with these rates.
-    calibration.host.gbps = calibration.host1.gbps = 1000;
-    calibration_ = calibration;
-    tune({});
-  }
-
-  void tune(const Types& types) {
-    write_test_database(folder_ / "tuned.db", device_, {fast_kernel(device_), fallback_variant()},
-                        {}, types, calibration_,
-                        types.rounding == Rounding::kNone ? kKernelNs : 0.9 * kKernelNs);
-  }
-  static constexpr double kKernelNs = 1e5;
-
-  /// The context is deterministic: it waits for its kernels and certifies none on demand.
-  ContextOptions options() const {
-    return {.database = folder_ / "tuned.db",
-            .cache_folder = folder_ / "cache",
-            .deterministic = Deterministic::kYes};
-  }
-
-  static Answer run(Context& context, Product& product, const Guard& guard) {
-    GemmCall call = call_of(product);
-    call.guard = guard;
-    context.gemm(call);
-    return context.last_answer().value();
-  }
-
-  ScratchFolder folder_;
-  DeviceProfile device_;
-  Calibration calibration_;
-  Problem problem_ = padded_problem(33, 17, 65, Transpose::kNo, Transpose::kYes, 1, 0.5f);
-};
 
 TEST_F(GuardedContext, OrdinaryProductsPassScanAndCheckOnTheDevice) {
   Context context(options());
@@ -114,20 +70,6 @@ TEST_F(GuardedContext, IllConditionedAndExactCallsAreSummedInFloat64) {
             Tier::kDevice);
 }
 
-/// Expects every element to be the float64 sum, rounded once.
-void expect_float64(const Product& product) {
-  const Problem& p = product.problem;
-  for (std::int64_t row = 0; row < p.m; ++row)
-    for (std::int64_t column = 0; column < p.n; ++column) {
-      const std::int64_t at = row * p.ldc + column;
-      const ReferenceElement expected = reference_element(
-          p, product.stored_a_elements.data(), product.stored_b_elements.data(),
-          static_cast<double>(product.c_before[static_cast<std::size_t>(at)]), row, column);
-      ASSERT_EQ(product.c[static_cast<std::size_t>(at)], static_cast<float>(expected.value))
-          << row << ", " << column;
-    }
-}
-
 TEST_F(GuardedContext, AForcedHostSumsInFloat64WhereThePrecisionAsksForIt) {
   for (const TierChoice tier : {TierChoice::kHost, TierChoice::kHost1}) {
     Context context(options());
@@ -157,128 +99,6 @@ TEST_F(GuardedContext, APrecisionOfTheContextHoldsForRepeatedCallsOnAForcedHost)
   }
   Product standard(problem_);
   EXPECT_EQ(run(context, standard, {.precision = Precision::kStandard}).tier, Tier::kHost1);
-}
-
-TEST_F(GuardedContext, HalfUsesKernelsThatAreTunedForIt) {
-  tune(parse_types("f32_half"));
-  Context context(options());
-  const Guard half = {.precision = Precision::kHalf};
-  for (const Guard& guard :
-       {half, Guard{.precision = Precision::kHalf, .scan_range = true, .check_spots = true}}) {
-    Product product(problem_);
-    const Answer answer = run(context, product, guard);
-    EXPECT_EQ(answer.tier, Tier::kDevice);
-    EXPECT_EQ(to_string(answer.problem.types), "f32_half");
-    EXPECT_TRUE(context.explain_answer(answer).may_round_operands);
-    product.expect_right();
-  }
-  for (const Guard& guard :
-       {Guard{.precision = Precision::kStandard}, Guard{.precision = Precision::kRelaxed},
-        Guard{.precision = Precision::kHigh}, Guard{}}) {
-    Product product(problem_);
-    const Answer answer = run(context, product, guard);
-    EXPECT_EQ(answer.problem.types, Types{});
-    EXPECT_FALSE(context.explain_answer(answer).may_round_operands);
-  }
-  Product product(problem_);
-  EXPECT_EQ(run(context, product, {.precision = Precision::kHalf, .kappa = 1000}).tier,
-            Tier::kHost64);
-  expect_float64(product);
-}
-
-TEST_F(GuardedContext, HalfUsesItsPlainKernelBeforeAPassUnlessTheEpilogueIsTunedWithoutIt) {
-  tune(parse_types("f32_half"));
-  const Epilogue relu = parse_epilogue("relu");
-  ContextOptions half = options();
-  half.precision = Precision::kHalf;
-  Problem p = problem_;
-  p.epilogue = relu;
-  const auto explained = [&] {
-    const Explanation e = Context(half).explain({.problem = p});
-    return fmt::format("{} {} {}", e.may_round_operands, e.means, e.product);
-  };
-  EXPECT_EQ(explained(), "true host_pass f32_half");
-  write_test_database(folder_ / "tuned.db", device_, {fast_kernel(device_)}, relu, {}, calibration_,
-                      0.5 * kKernelNs);
-  EXPECT_EQ(explained(), "false tuned ");
-}
-
-TEST_F(GuardedContext, HalfIsStandardWhereNothingIsTunedForIt) {
-  ContextOptions half = options();
-  half.precision = Precision::kHalf;
-  Context context(half);
-  for (int call = 0; call < 2; ++call) {
-    Product product(problem_);
-    const Answer answer = run(context, product, {});
-    EXPECT_EQ(answer.tier, Tier::kDevice);
-    EXPECT_EQ(answer.problem.types, Types{});
-    EXPECT_FALSE(context.explain({.problem = problem_}).may_round_operands);
-    product.expect_right();
-  }
-}
-
-TEST_F(GuardedContext, HalfIsWhatTheHostComputesAnyway) {
-  tune(parse_types("f32_half"));
-  ContextOptions half = options();
-  half.precision = Precision::kHalf;
-  for (const TierChoice tier : {TierChoice::kHost, TierChoice::kHost1, TierChoice::kHost64}) {
-    half.tier = tier;
-    Context context(half);
-    Product asked(problem_), standard(problem_);
-    for (int call = 0; call < 2; ++call) {
-      asked.c = asked.c_before;
-      EXPECT_EQ(run(context, asked, {}).tier, tier_of(tier));
-    }
-    run(context, standard, {.precision = Precision::kStandard});
-    EXPECT_EQ(std::memcmp(asked.c.data(), standard.c.data(), standard.c.size() * sizeof(float)), 0);
-  }
-}
-
-TEST_F(GuardedContext, GroupsAreRoundedWhereTheyAreTunedSo) {
-  Problem p = grouped_problem(40, 24, 64, {.experts = 2, .groups = 2, .largest = 24});
-  const std::vector<Group> groups = {{0, 16}, {1, 24}};
-  {
-    Store store(folder_ / "tuned.db");
-    const RowId row = store.device_id(device_);
-    for (const char* types : {"f32", "f32_half"}) {
-      p.types = parse_types(types);
-      plant_winners(
-          store, row, p,
-          {{fallback_variant(), types == std::string("f32") ? kKernelNs : 0.9 * kKernelNs}});
-    }
-  }
-  p.types = {};
-  Context context(options());
-  const auto types_for = [&](const Guard& guard) {
-    Product rows(packed_problem(40, 2 * 24, 64));
-    GroupedCall call = {{.problem = p}, groups};
-    call.call.a = rows.a.data(), call.call.b = rows.b.data(), call.call.c = rows.c.data();
-    call.call.tier = TierChoice::kDevice;
-    call.call.guard = guard;
-    context.grouped(call);
-    return to_string(context.last_answer()->problem.types);
-  };
-  EXPECT_EQ(types_for({.precision = Precision::kHalf}), "f32_half");
-  EXPECT_EQ(types_for({}), "f32");
-  EXPECT_EQ(types_for({.precision = Precision::kHalf, .kappa = 5}), "f32");
-}
-
-TEST_F(GuardedContext, APackedOperandIsMultipliedWithoutRounding) {
-  tune({});
-  write_test_database(folder_ / "tuned.db", device_, {fast_kernel(device_)}, {},
-                      parse_types("f32_half"), calibration_, 0.9 * kKernelNs);
-  ContextOptions half = options();
-  half.precision = Precision::kHalf;
-  Context context(half);
-  Product product(problem_);
-  const auto packed = context.pack({.call = call_of(product), .operand = Operand::kB});
-  GemmCall call = call_of(product);
-  call.packed = packed;
-  context.gemm(call);
-  EXPECT_EQ(context.last_answer()->problem.types, Types{});
-  product.expect_right();
-  product.c = product.c_before;
-  EXPECT_EQ(to_string(run(context, product, {}).problem.types), "f32_half");
 }
 
 TEST_F(GuardedContext, ADeviceSumsInFloat64WhereThatIsFasterOrForced) {

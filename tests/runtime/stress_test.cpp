@@ -115,7 +115,7 @@ class Stress : public CApi {
                             .scan_range = static_cast<int>(random.below(2)),
                             .check_spots = static_cast<int>(random.below(2))};
     if (tier != ROOFTILE_TIER_DEVICE) {
-      guard.precision = static_cast<rooftile_precision>(random.below(6));
+      guard.precision = static_cast<rooftile_precision>(random.below(7));
       guard.kappa = random.below(4) == 0 ? 1e5 : 0;
     }
     return guard;

@@ -246,12 +246,12 @@ TEST_F(UntunedLogTest, ALockedFileIsRetriedAndADeletedFileIsNotRecreated) {
 
 TEST_F(UntunedLogTest, ThreadsCountTogether) {
   tune();
-  constexpr int kThreads = 3, kCalls = 10;
+  constexpr int kCallers = 3, kCalls = 10;
   {
     Context context = this->context();
     multiply(context, 130, 260, 200);
     std::vector<std::thread> team;
-    for (int t = 0; t < kThreads; ++t)
+    for (int t = 0; t < kCallers; ++t)
       team.emplace_back([&] {
         Product product(packed_problem(130, 260, 200));
         for (int call = 0; call < kCalls; ++call)
@@ -265,7 +265,7 @@ TEST_F(UntunedLogTest, ThreadsCountTogether) {
   }
   // A call that finds the table locked for long is not counted, rather than waiting.
   EXPECT_GE(logged().at(0).calls, 1 + kCalls);
-  EXPECT_LE(logged().at(0).calls, 1 + kThreads * kCalls);
+  EXPECT_LE(logged().at(0).calls, 1 + kCallers * kCalls);
 }
 
 /// Runs body in a child process. Returns false if it threw or died.

@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "generator/space.h"
+#include "generator/unit_operands.h"
 #include "tests/generator/priors/chip_profiles.h"
 #include "tests/generator/test_limits.h"
 
@@ -19,9 +20,10 @@ using ::testing::HasSubstr;
 using ::testing::Not;
 
 constexpr const char* kTypes[] = {
-    "f32",      "f16",      "bf16",     "i8_i32",     "u8_i32",     "f16xq4b32_f16", "f16xq4_0",
-    "f16xq5_0", "f16xq8_0", "f16xq4_k", "f16xq5_k",   "f16xq6_k",   "f16xmxfp4",     "f16xq4_1",
-    "f16xq5_1", "f16xq2_k", "f16xq3_k", "f16xiq4_nl", "f16xiq4_xs", "f16xnvfp4",     "f64"};
+    "f32",        "f16",       "bf16",     "i8_i32",       "u8_i32",   "f16xq4b32_f16",
+    "f16xq4_0",   "f16xq5_0",  "f16xq8_0", "f16xq4_k",     "f16xq5_k", "f16xq6_k",
+    "f16xmxfp4",  "f16xq4_1",  "f16xq5_1", "f16xq2_k",     "f16xq3_k", "f16xiq4_nl",
+    "f16xiq4_xs", "f16xnvfp4", "f64",      "f32xq4_k_int8"};
 
 struct Sizes {
   std::int64_t m, n, k, batch = 1;
@@ -169,6 +171,16 @@ TEST(DefaultKernel, FewTilesAreComputedInPartsOfKThatFillTheDevice) {
     EXPECT_EQ(kernel(4, 1760).split_k, 1) << chip << ": its tiles fill four units";
     EXPECT_EQ(kernel(132, 64).split_k, 1) << chip << ": a second dispatch takes longer";
   }
+}
+
+TEST(DefaultKernel, GpusRoundRowsOfAToEightBitsWhereThatIsAllowed) {
+  for (const char* chip : {"NAVI31", "172", "dg2"})
+    for (const char* types : {"f32xq4_k_int8", "f32xq8_0_int8", "f32xq6_k_int8", "f32xq4b32_int8"})
+      for (const std::int64_t m : {1, 4}) {
+        if (m > 1 && types == std::string("f32xq6_k_int8")) continue;  // its windows are longer
+        const Variant v = default_kernel(chip_profile(chip), problem({m, 4096, 4096}, types));
+        EXPECT_TRUE(multiplies_int8(v, parse_types(types))) << chip << " " << types << " " << m;
+      }
 }
 
 TEST(DefaultKernel, SoftwareDevicesGetAWorkgroupForEachProcessor) {
