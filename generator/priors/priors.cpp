@@ -10,6 +10,7 @@
 #include "core/device_kinds.h"
 #include "core/embedded_text.h"
 #include "core/error.h"
+#include "generator/layout.h"
 
 namespace rooftile {
 
@@ -46,13 +47,14 @@ constexpr std::array<Table, 11> kTables = {{
 
 constexpr std::int64_t kLeastLarge = 256, kMostThin = 8, kMostBatched = 64;
 
-/// The words by which a line may name the operands. The name of a GGUF file's format is one, and
-/// so is an A that may be rounded to 8 bits beside a quantised B.
+/// The words by which a line may name the operands. The name of a GGUF file's format is one. Where
+/// A may be rounded to 8 bits, another one says whether trips of 64 steps are whole windows of B.
 std::vector<std::string_view> operands_of(const Types& types) {
   if (!quantized(types)) return {name(types.a)};
   std::vector<std::string_view> words = {"quantized"};
   if (has_block_format(types)) words.push_back(layout_of(types.b.format).name);
-  if (types.rounding == Rounding::kInt8) words.push_back("quantized_int8");
+  if (types.rounding == Rounding::kInt8)
+    words.push_back(least_window(types.b.format) > 64 ? "windows_128_int8" : "quantized_int8");
   return words;
 }
 

@@ -101,7 +101,7 @@ DeviceProfile device_for(std::string_view table) {
 std::vector<Problem> problems() {
   std::vector<Problem> all;
   for (const char* types : {"f32", "f64", "f16", "bf16", "i8_i32", "u8_i32", "f16xq4b32_f16",
-                            "f16xq8_0", "f16xq4_k", "f16xq6_k", "f16xmxfp4", "f32xq4_k_int8"})
+                            "f16xq8_0", "f16xq4_k", "f16xq6_k", "f16xmxfp4", "f32xq4_k_int8", "f32xq6_k_int8"})
     for (const auto& [m, n] : {std::pair{1024, 2048}, std::pair{64, 128}, std::pair{1, 4096},
                                std::pair{8, 4096}, std::pair{4096, 1}, std::pair{4096, 8}})
       all.push_back(
