@@ -479,12 +479,12 @@ std::int64_t shared_bytes(const Variant& v, const Signature& s) {
   if (v.family == Family::kVector) {
     const std::int64_t sums = lanes_k(v) == 1 ? 0 : std::int64_t{local_size(v)} * v.reg_n,
                        lanes = std::int64_t{v.reg_m} * lanes_k(v);
-    // Beside the words of integers lie a scale each rounded_steps(), and the largest of each four.
-    const std::int64_t of_lane =
-        multiplies_int8(v, s.types)
-            ? (v.unroll_k / 16 | 1) * 4 + v.unroll_k / rounded_steps(v, s.types) + v.unroll_k / 4
-        : shares_a(v) ? vectors_of_lane(v) * v.vector_width_a
-                      : 0;
+    // Beside vectors of 16 integers lie a scale each rounded_steps(), and the largest of each four.
+    const bool int8 = multiplies_int8(v, s.types);
+    const std::int64_t of_vectors = vectors_of_lane(v, s.types) * (int8 ? 4 : v.vector_width_a),
+                       besides =
+                           int8 ? v.unroll_k / rounded_steps(v, s.types) + v.unroll_k / 4 : 0,
+                       of_lane = shares_a(v) ? of_vectors + besides : 0;
     return (sums + lanes * of_lane) * element_bytes(s.types);
   }
   if (v.family != Family::kTiled) return 0;

@@ -67,9 +67,15 @@ inline int k_step(const Variant& v) { return has_k_tiles(v) ? v.tile_k : v.unrol
 inline bool may_loop_over_columns(const Variant& v) {
   return v.family == Family::kVector && v.reg_n >= 8;
 }
-/// Vectors in which A lies in shared memory for a row and one invocation of a vector kernel: an odd
-/// number, so that lanes along k read different banks (templates/fragment/a_shared.glsl).
-inline int vectors_of_lane(const Variant& v) { return v.unroll_k / v.vector_width_a | 1; }
+/// Elements of a vector of A in the shared memory of a vector kernel, and how many of these a row
+/// has for one invocation: an odd number, so that lanes along k read different banks
+/// (templates/fragment/a_shared.glsl).
+inline int shared_vector_of_a(const Variant& v, const Types& t) {
+  return multiplies_int8(v, t) ? 16 : v.vector_width_a;
+}
+inline int vectors_of_lane(const Variant& v, const Types& t) {
+  return v.unroll_k / shared_vector_of_a(v, t) | 1;
+}
 /// Number of values that an invocation of a register kernel holds at once: its sums and the
 /// fragments of one trip, in which B has so many columns.
 inline int live_values(const Variant& v, int columns) {

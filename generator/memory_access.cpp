@@ -144,8 +144,7 @@ class Accesses {
             bytes_of(matrix_ ? s.types.a : type_read(v, s, packed_ ? Packed::kYes : Packed::kNo))),
         shared_bytes_(multiplies_int8(v, s.types) && is_a_
                           ? 1
-                          : bytes_of(matrix_ ? unit_type(s.types) : sum_type(s.types))),
-        vector_elements_(multiplies_int8(v, s.types) ? 16 : elements_) {}
+                          : bytes_of(matrix_ ? unit_type(s.types) : sum_type(s.types))) {}
 
   Access lines() const {
     if (!staged_ && matrix_) return {};
@@ -223,7 +222,7 @@ class Accesses {
   Bytes in_tile(int row, int step, std::int64_t count) const {
     const std::int64_t pad = v_.shared_pad;
     if (shares_a(v_)) {
-      const int stride = (v_.unroll_k / vector_elements_ | 1) * vector_elements_;
+      const int stride = vectors_of_lane(v_, s_.types) * shared_vector_of_a(v_, s_.types);
       return {
           ((row * lanes_k(v_) + step / v_.unroll_k) * stride + step % v_.unroll_k) * shared_bytes_,
           count};
@@ -247,7 +246,8 @@ class Accesses {
   /// What an invocation multiplies first.
   std::optional<Bytes> used(int self) const {
     if (shares_a(v_))
-      return in_tile(0, lane_of(v_, s_, self).step, vector_elements_ * shared_bytes_);
+      return in_tile(0, lane_of(v_, s_, self).step,
+                     shared_vector_of_a(v_, s_.types) * shared_bytes_);
     const Lane at = lane_in_tile(v_, self);
     return in_tile(is_a_ ? at.row : at.column, 0, 4 * shared_bytes_);
   }
@@ -271,7 +271,6 @@ class Accesses {
   const int loaded_elements_;  // by one load
   const int elements_;         // that an invocation takes together: some loads of operands in parts
   const std::int64_t stored_bytes_, shared_bytes_;  // of an element
-  const int vector_elements_;  // elements in a vector of a vector kernel's tile of A
 };
 
 }  // namespace

@@ -23,16 +23,15 @@ inline bool has_rounding_kernels(const DeviceLimits& limits, Rounding rounding) 
            return shape.operand == DataType::kBf16 && shape.sum == DataType::kF32;
          });
 }
+/// Types with the permission to round operands only where the device has kernels that do so.
+inline Types types_on(const DeviceLimits& limits, const Types& t) {
+  return has_rounding_kernels(limits, t.rounding) ? t : unrounded(t);
+}
 /// Whether a vector kernel rounds A to 8-bit integers as it stores it to shared memory, and
 /// multiplies them by those of a quantised B with packed dot products
 /// (templates/fragment/a_shared.glsl).
 inline bool multiplies_int8(const Variant& v, const Types& t) {
   return t.rounding == Rounding::kInt8 && shares_a(v);
-}
-/// Steps of k of a row of A that share a scale in such a kernel, which also share B's.
-inline int rounded_steps(const Variant& v, const Types& t) {
-  const int of_b = has_block_format(t) ? layout_of(t.b.format).scaled : t.b.block;
-  return std::min({kRoundedSteps, of_b, v.unroll_k});
 }
 /// For matrix kernels: the type that the units multiply, and the number of parts of an element: 3
 /// for float32, 2 where it may be rounded to half, 1 for the integers of a quantised B. A kind with
@@ -63,6 +62,11 @@ inline bool scales_sums(const Variant& v, const Types& t) {
 inline int scale_steps(const Types& t) {
   constexpr int kMost = 32;  // A subgroup holds the fragments of B for all of them in registers.
   return std::min(has_block_format(t) ? layout_of(t.b.format).scaled : t.b.block, kMost);
+}
+/// Steps of k of a row of A that share a scale where A is rounded to 8-bit integers, at most
+/// kRoundedSteps: they also share B's.
+inline int rounded_steps(const Variant& v, const Types& t) {
+  return std::min({kRoundedSteps, scale_steps(t), v.unroll_k});
 }
 /// Whether values of a quantised B are multiples of their scales plus a minimum or the share of a
 /// float zero point.

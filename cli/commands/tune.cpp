@@ -83,11 +83,9 @@ std::vector<TuneProblem> for_device(const std::vector<TuneProblem>& wanted,
   std::vector<TuneProblem> problems;
   bool changed = false;
   for (TuneProblem problem : wanted) {
-    Types& types = problem.problem.types;
-    if (types.rounding != Rounding::kNone && !has_rounding_kernels(device.limits, types.rounding)) {
-      types = unrounded(types);
-      changed = true;
-    }
+    const Types types = types_on(device.limits, problem.problem.types);
+    changed = changed || types != problem.problem.types;
+    problem.problem.types = types;
     if (std::ranges::find(problems, problem.problem, &TuneProblem::problem) == problems.end())
       problems.push_back(std::move(problem));
   }

@@ -365,16 +365,12 @@ std::function<void(const Problem&)> Context::Impl::make_grouped_counter() const 
   std::vector<Bucket> tuned;
   std::ranges::copy_if(state.data.buckets, std::back_inserter(tuned),
                        [](const Bucket& b) { return b.groups_band >= 0; });
-  const auto may_round = [&](Rounding rounding) {
-    return !state.data.profile || has_rounding_kernels(state.data.profile->limits, rounding);
-  };
   return [log = std::weak_ptr(state.untuned), tuned = std::move(tuned),
-          half = may_round(Rounding::kHalf), int8 = may_round(Rounding::kInt8)](const Problem& p) {
+          profile = state.data.profile](const Problem& p) {
     if (flops(p) == 0) return;
     Problem counted = p;
     counted.grouping = typical_grouping(p);
-    if (!(p.types.rounding == Rounding::kInt8 ? int8 : half))
-      counted.types = unrounded(counted.types);
+    if (profile) counted.types = types_on(profile->limits, counted.types);
     if (std::ranges::find(tuned, bucket_of(counted)) != tuned.end()) return;
     if (const auto counting = log.lock())
       if (auto* const calls = counting->counter(counted))

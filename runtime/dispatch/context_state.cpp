@@ -207,8 +207,7 @@ std::atomic<std::int64_t>* ContextState::untuned_counter(const Problem& of_call,
   if (untuned == nullptr || !counts || !reads_operands(of_call)) return nullptr;
   if (widens_sums(of_call.types) && is_grouped(of_call)) return nullptr;  // Those are the host's.
   Problem p = tunable_problem(of_call);
-  if (data.profile && !has_rounding_kernels(data.profile->limits, p.types.rounding))
-    p.types = unrounded(p.types);
+  if (data.profile) p.types = types_on(data.profile->limits, p.types);
   if (is_float64(p.types) && data.profile && !data.profile->limits.float64_arithmetic)
     return nullptr;
   const bool worthwhile =
