@@ -150,8 +150,6 @@ TEST_F(IsolationTest, FaultsWhileKernelsAreCompiledAheadBlockTheseKernelsAndNoOt
 }
 
 TEST_F(IsolationTest, EachInjectedFaultIsBlockedWithItsReasonAndNoOtherKernel) {
-  // A burst of another program is short beside 100 times the default's time, the limit of others.
-  problem_ = packed_problem(135, 129, 141);
   naive_.resize(7);
   // Mesa's software device ends each loop; elsewhere a workgroup is enough, and burns one
   // processor.
