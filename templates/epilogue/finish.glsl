@@ -15,16 +15,14 @@ void begin_epilogue(uint batch_index) {
   offset_residual = base_residual + batch_index * stride_residual;
 }
 
-#if TYPE_C == F64
-#include "epilogue/activate_float64.glsl"
+#include "epilogue/activate.glsl"
 
+#if TYPE_C == F64
 double finish(double sum, double old, uint row, uint column) {
   const double clamp_low = packDouble2x32(uvec2(clamp_words[0], clamp_words[1]));
   const double clamp_high = packDouble2x32(uvec2(clamp_words[2], clamp_words[3]));
   double y = alpha * sum;
 #else
-#include "epilogue/activate.glsl"
-
 float finish(float sum, float old, uint row, uint column) {
   float y = alpha * sum;
 #endif

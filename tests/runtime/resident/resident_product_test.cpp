@@ -127,7 +127,7 @@ TEST_F(ResidentTest, FusesTheWholeEpilogue) {
   }
 }
 
-// GLSL has exp and erf for float32 alone (templates/epilogue/activate_float64.glsl).
+// GLSL has exp and erf for float32 alone (templates/epilogue/activate.glsl).
 TEST_F(ResidentTest, Float64ActivationsAreWithinAFewUnitsInTheLastPlace) {
   if (!device_.limits.float64_arithmetic) GTEST_SKIP() << "no float64 arithmetic";
   std::vector<double> values = {0.0, 1e-310, -1e-310, 1e300, -1e300, 745.2, -745.2};
