@@ -18,7 +18,7 @@ MOST_BYTES = 1 << 30  # of all files of an archive together
 # Columns by which a table is known. Its other columns may change.
 KINDS = {"gemm": {"problem", "contestant", "median_ns"}, "weights": {"type", "kernel", "ratio_low", "fastest"},
          "dispatch": {"predicted_device_ns", "chosen", "regret"}, "experiments": {"experiment", "ratio_low", "verdict", "failure"},
-         "floor": {"part", "what", "size", "wall_ns", "device_ns", "predicted_ns"}}
+         "floor": {"part", "what", "size", "wall_ns", "device_ns", "predicted_ns"}, "errors": {"k", "way", "error", "bound"}}
 
 
 # What is told of a main loop in SASS, in this order.

@@ -106,3 +106,9 @@ def floor(rows):
             lines.append([row["part"], row["what"], row["size"], us(row["wall_ns"]), us(row["device_ns"]) if row["device_ns"] else "",
                           us(row["predicted_ns"]) if row["predicted_ns"] else ""])
     return table(["", "", "dispatches, bytes", "wall, us", "device's clock, us", "predicted, us"], lines)
+
+
+def errors(rows):
+    ways = list(dict.fromkeys(row["way"] for row in rows))
+    by_k = {k: {row["way"]: row["error"] for row in rows if row["k"] == k} for k in dict.fromkeys(row["k"] for row in rows)}
+    return table(["k", *ways], [[k, *(f"{float(found[way]):.1f}" if way in found else "" for way in ways)] for k, found in by_k.items()])

@@ -73,7 +73,8 @@ def brought(databases, tmp_path_factory):
         "kernels": run(databases, "kernels", "--m", 33, "--n", 17, "--k", 65, "--kernel", TILES, "--priors", 2, "--seconds", 0.05,
                        "--csv", folder / "experiments-first.csv"),
         "transfer": run(databases, "transfer", "--db", "one.db", "--rounds", 2, "--m", 65, "--n", 33, "--k", 170, "--csv",
-                        folder / "transfer.csv")}
+                        folder / "transfer.csv"),
+        "error": run(databases, "error", "--k", "33,256", "--csv", folder / "error.csv")}
     return folder, texts
 
 
@@ -424,6 +425,17 @@ def test_precision_runs_both_tiers(databases):
         assert len(re.findall(rf" {tier} +[\d.]+ [mun]?s +[\d.]+ [mun]?s", text)) == 6, text
     text = run(databases, "precision", "--rounds", 1, "--db", "one.db", "--largest", 128)
     assert re.search(r"^128x128x128 nn +host( +[\d.]+ [mun]?s){2} +[\d.]+ +\(.*?\) +[\d.]+ [mun]?s", text, re.MULTILINE), text
+
+
+def test_error_measures_every_way(brought):
+    folder, texts = brought
+    text = texts["error"]
+    with open(folder / "error.csv", newline="") as file:
+        rows = list(csv.DictReader(file))
+    # Lavapipe has no matrix units that multiply bfloat16.
+    assert [(row["k"], row["way"]) for row in rows] == [(k, way) for k in ("33", "256") for way in ("BLAS", "float32")], text
+    assert all(0 < float(row["error"]) < float(row["bound"]) for row in rows), rows
+    assert len(re.findall(r"^ +(?:33|256)(?: +[\d.]+){2}(?: +-){2} +\d+ +\d+$", text, re.MULTILINE)) == 2, text
 
 
 def test_dropin_compares_the_drop_in(databases):

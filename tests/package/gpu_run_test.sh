@@ -72,7 +72,7 @@ for wrong in "--seconds many" "--seconds 0" "--unknown" "--out" "--work gpu-resu
 done
 run 0 --list
 says output '^certificates  *60 s  left$'
-says output '^1[0-9] steps are left, of some [5-7][0-9][0-9] s$'
+says output '^2[0-9] steps are left, of some [5-7][0-9][0-9] s$'
 [ ! -e bin/calls ] && [ ! -e gpu-work ] && [ ! -e gpu-results ] || fail "a program ran or a folder was made: $(ls)"
 
 # --- Time for some steps.
