@@ -53,8 +53,11 @@ CertificationCase test_of(const Setting& setting, std::int64_t k, const Types& t
               packed_problem(setting.m, setting.n, k, Transpose::kNo, Transpose::kYes, 1, types)};
 }
 
-/// What an untuned device takes; of matrix units any kernel, since all add the same products. None
-/// where the device has no such units.
+/// The bound of a right result's error, in kUnit of the sum of magnitudes.
+double bound_of(const Problem& p) { return error_bound(p, {.value = 0, .magnitude = 1}) / kUnit; }
+
+/// The kernel that an untuned device takes. With matrix units it is the first that is legal: all of
+/// them add the same products. No value: the device has no such units.
 std::optional<Variant> kernel_of(By by, const DeviceProfile& device, const Problem& p,
                                  const Placement& placement) {
   const auto serves = [&](const Variant& v) {
@@ -78,7 +81,7 @@ CaseResult on_host(const CertificationCase& test, const CertificationOperands& x
   return compare_result(test, x, c.data());
 }
 
-/// The largest error in kUnit of the sum of magnitudes; none where nothing computes it so.
+/// The largest error in the same unit; no value where there is no such kernel.
 std::optional<double> largest_error(const std::shared_ptr<Device>& device, const Way& way,
                                     const CertificationCase& test) {
   const CertificationOperands x = certification_operands(test);
@@ -92,7 +95,7 @@ std::optional<double> largest_error(const std::shared_ptr<Device>& device, const
     result = run_case(*device, kernel, test, x);
   }
   if (!result.wrong.empty()) fail(ErrorCode::kDevice, "{}: {}", way.name, result.wrong);
-  return result.worst_ratio * error_bound(test.problem, {.value = 0, .magnitude = 1}) / kUnit;
+  return result.worst_ratio * bound_of(test.problem);
 }
 
 void run(const Setting& setting) {
@@ -108,7 +111,7 @@ void run(const Setting& setting) {
     for (const Way& way : ways()) {
       const CertificationCase test = test_of(setting, k, way.types);
       const std::optional<double> error = largest_error(device, way, test);
-      const double bound = error_bound(test.problem, {.value = 0, .magnitude = 1}) / kUnit;
+      const double bound = bound_of(test.problem);
       if (way.by == By::kMatrixUnits)
         bounds += fmt::format(" {:>{}.0f}", bound, way.types == Types{} ? 10 : 13);
       if (error) file.add(fmt::format("{},{},{:.3f},{:.3f}", k, way.name, *error, bound));
