@@ -18,7 +18,7 @@ namespace decoding_bench { Bench run; }
 namespace dispatch_bench { Bench run; }
 namespace dropin_bench { Bench run; }
 namespace embed_bench { Bench run; }
-namespace error_bench { Bench run; }
+namespace errors_bench { Bench run; }
 namespace fleet_bench { Bench run; }
 namespace forecast_bench { Bench run; }
 namespace gemm_bench { Bench run; }
@@ -50,7 +50,7 @@ constexpr Entry kBenches[] = {
   {"dispatch", "How much slower than the best tier is the one that is chosen by prediction?", dispatch_bench::run},
   {"dropin", "What does the drop-in BLAS cost over the BLAS underneath?", dropin_bench::run},
   {"embed", "What does a header of `rooftile embed` cost, and does it choose as the runtime does?", embed_bench::run},
-  {"error", "How does the error of a product grow with k, on the host and in each kind of kernel?", error_bench::run},
+  {"errors", "How does the error of a product grow with k, on the host and in each kind of kernel?", errors_bench::run},
   {"fleet", "How long do merging and asking take for the databases of a thousand machines?", fleet_bench::run},
   {"forecast", "Do the intervals and probabilities that the program states hold for held-out problems?", forecast_bench::run},
   {"gemm", "How fast are kernels, whole calls, BLAS and vendors' libraries in one interleaved run?", gemm_bench::run},

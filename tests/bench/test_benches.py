@@ -74,7 +74,7 @@ def brought(databases, tmp_path_factory):
                        "--csv", folder / "experiments-first.csv"),
         "transfer": run(databases, "transfer", "--db", "one.db", "--rounds", 2, "--m", 65, "--n", 33, "--k", 170, "--csv",
                         folder / "transfer.csv"),
-        "error": run(databases, "error", "--k", "33,256", "--csv", folder / "error.csv")}
+        "errors": run(databases, "errors", "--k", "33,256", "--csv", folder / "errors.csv")}
     return folder, texts
 
 
@@ -427,10 +427,10 @@ def test_precision_runs_both_tiers(databases):
     assert re.search(r"^128x128x128 nn +host( +[\d.]+ [mun]?s){2} +[\d.]+ +\(.*?\) +[\d.]+ [mun]?s", text, re.MULTILINE), text
 
 
-def test_error_measures_every_way(brought):
+def test_every_way_of_errors_runs(brought):
     folder, texts = brought
-    text = texts["error"]
-    with open(folder / "error.csv", newline="") as file:
+    text = texts["errors"]
+    with open(folder / "errors.csv", newline="") as file:
         rows = list(csv.DictReader(file))
     # Lavapipe has no matrix units that multiply bfloat16.
     assert [(row["k"], row["way"]) for row in rows] == [(k, way) for k in ("33", "256") for way in ("BLAS", "float32")], text

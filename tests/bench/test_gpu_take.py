@@ -86,7 +86,7 @@ def brought(samples=False):
     files["transfer.csv"] = (b"part,what,size,wall_ns,wall_low_ns,wall_high_ns,rounds,device_ns,predicted_ns,detail,failure\n"
                              b'dispatches,side by side,64,61000,60000,62000,9,41000,30000,"",""\n'
                              b'calls,35x17x300 nn staged,178500,90000,80000,99000,9,,80000,"submit 17 us, in 2 us",""\n')
-    files["error.csv"] = b"k,way,error,bound\n64,BLAS,2.904,67\n64,three parts,0.871,67\n256,BLAS,2.1,259\n"
+    files["errors.csv"] = b"k,way,error,bound\n64,BLAS,2.904,67\n64,three parts,0.871,67\n256,BLAS,2.1,259\n"
     files["certificates.log"] = b"[==========] 21 tests ran.\n[  PASSED  ] 21 tests.\n"
     files["summary.txt"] = (b"gpu-run, 2026-12-03 05:53 UTC: NVIDIA H100 80GB HBM3, commit 0a1b2c3d\n"
                             b"devices                  3 s  done in 1 s\ntune-llm                85 s  left\n")

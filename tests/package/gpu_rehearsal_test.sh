@@ -53,7 +53,7 @@ done
 tar -C gpu-work -xf gpu-work/kernels.tar ./kernels.csv
 has $((2 * $(sed '/^#/d; /^experiment,/d' "$file" | head -n 2 | wc -l))) kernels.csv
 has 2 dispatch.csv
-grep -q '^64,float32,' gpu-work/error.csv || fail "error.csv lacks float32" "$(cat gpu-work/error.csv)"
+grep -q '^64,float32,' gpu-work/errors.csv || fail "errors.csv lacks float32" "$(cat gpu-work/errors.csv)"
 has 2 decode.csv
 grep -q '^dispatches,.*,64,' gpu-work/floor.csv || fail "floor.csv lacks 64 dispatches" "$(cat gpu-work/floor.csv)"
 # As above: the tuner says so.

@@ -1,7 +1,5 @@
 // How does the error of a product grow with k? All elements of C of the host's BLAS and of the
 // device's kernels, with operands as they are and in bfloat16 parts, beside float64 sums.
-#include "core/error.h"
-
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -13,6 +11,7 @@
 #include <vector>
 
 #include "bench/contests/program.h"
+#include "core/error.h"
 #include "generator/priors/default_kernel.h"
 #include "generator/space.h"
 #include "runtime/device/device.h"
@@ -22,7 +21,7 @@
 #include "runtime/verify/certify_run.h"
 #include "runtime/verify/reference.h"
 
-namespace rooftile::error_bench {
+namespace rooftile::errors_bench {
 namespace {
 
 constexpr double kUnit = 0x1p-24;  // float32's rounding, of the sum of magnitudes
@@ -140,4 +139,4 @@ void run(CLI::App& app, int argc, char** argv) {
   run(setting);
 }
 
-}  // namespace rooftile::error_bench
+}  // namespace rooftile::errors_bench
