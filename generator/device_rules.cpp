@@ -47,6 +47,10 @@ constexpr std::size_t kPushConstants =
 
 /// The fewest bytes of shared memory, over all types and transposes.
 std::int64_t least_shared_bytes(const Variant& v) {
+  // How much a tiled kernel of stage stored needs depends on the steps that share a scale: these
+  // types have the most of them, and nothing but scales.
+  static const Signature kInt8{.types = parse_types("f32xq8_0_int8"), .trans_b = Transpose::kYes};
+  if (v.family == Family::kTiled && v.stage == Stage::kStored) return shared_bytes(v, kInt8);
   if (v.family != Family::kMatrix) return shared_bytes(v, {});
   const Types bytes = {.a = DataType::kI8, .c = DataType::kI32};
   std::int64_t least = std::numeric_limits<std::int64_t>::max();
@@ -212,11 +216,11 @@ constexpr std::array kDeviceRules = {
                [](const Variant& v, const Limits&) { return divides(v.reg_m, v.tile_m); }},
     DeviceRule{"reg_n must divide tile_n",
                [](const Variant& v, const Limits&) { return divides(v.reg_n, v.tile_n); }},
-    DeviceRule{"stage must be none for naive and register, shared for tiled, none or subgroup for "
-               "broadcast, shared or stored for vector with several lanes along k and for matrix "
-               "unless both operands are direct",
+    DeviceRule{"stage must be none for naive and register, shared or stored for tiled, none or "
+               "subgroup for broadcast, shared or stored for vector with several lanes along k and "
+               "for matrix unless both operands are direct",
                [](const Variant& v, const Limits&) {
-                 if (is(v, Family::kTiled)) return v.stage == Stage::kShared;
+                 if (is(v, Family::kTiled)) return uses_shared_memory(v);
                  if (is(v, Family::kMatrix)) {
                    const bool none =
                        v.load_path_a == LoadPath::kDirect && v.load_path_b == LoadPath::kDirect;
@@ -358,6 +362,10 @@ constexpr std::array kDeviceRules = {
                [](const Variant& v, const Limits&) {
                  return v.shared_pad % 4 == 0 && v.shared_pad >= 0 && v.shared_pad < 64;
                }},
+    DeviceRule{"stage stored of tiled has one tile in shared memory: stages must be 1",
+               [](const Variant& v, const Limits&) {
+                 return !is(v, Family::kTiled) || v.stage != Stage::kStored || v.stages == 1;
+               }},
     DeviceRule{"stages must be 1 or 2",
                [](const Variant& v, const Limits&) { return v.stages == 1 || v.stages == 2; }},
     DeviceRule{
@@ -446,8 +454,8 @@ constexpr std::array kDeviceRules = {
     DeviceRule{
         "an invocation would hold too many values: reg_m * reg_n + unroll_k * (reg_m + "
         "reg_n) must not exceed 1024 for broadcast, 650 for vector, 320 for the others (tiled with "
-        "unroll_k 1); reg_m * reg_n + unroll_k * (reg_m + 1) must not exceed 1100 for vector where "
-        "reg_n is 8 or more",
+        "unroll_k 1, and with stage stored 2 * reg_m * reg_n); reg_m * reg_n + unroll_k * (reg_m + "
+        "1) must not exceed 1100 for vector where reg_n is 8 or more",
         [](const Variant& v, const Limits&) { return least_live_values(v) <= most_live_values(v); },
         [](const Variant& v, const Limits&) { return fmt::format("{}", least_live_values(v)); }},
     DeviceRule{"push constants exceed the device's limit",
@@ -489,6 +497,13 @@ std::int64_t shared_bytes(const Variant& v, const Signature& s) {
   }
   if (v.family != Family::kTiled) return 0;
   const std::int64_t row = std::int64_t{v.tile_m} + v.tile_n + 2 * std::int64_t{v.shared_pad};
+  // Words of four integers, scales of A and B, addends of B, and the largest of each four of A.
+  if (multiplies_int8(v, s.types)) {
+    const std::int64_t of_b = std::int64_t{v.tile_n} + v.shared_pad;
+    return kElementBytes *
+           ((row + v.tile_m) * v.tile_k / 4 + (row + (sums_int8(s.types) ? of_b : 0)) *
+                                                  (v.tile_k / rounded_steps(v, s.types)));
+  }
   return row * v.tile_k * v.stages * element_bytes(s.types);
 }
 

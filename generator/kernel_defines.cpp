@@ -224,6 +224,7 @@ Defines gemm_defines(const Variant& v, const Signature& s, Dialect dialect) {
   if (multiplies_int8(v, s.types)) {
     set_define(defines, "DOT", 4);
     set_define(defines, "ROUNDED_STEPS", rounded_steps(v, s.types));
+    set_flag(defines, "SUMS_A", sums_int8(s.types));
   }
   set_flag(defines, "BLOCKS_AHEAD",
            shares_a(v) && v.prefetch == Prefetch::kAhead && reads_quantized(v, s) &&
@@ -248,6 +249,7 @@ Defines pack_defines(const Variant& v, const Signature& s, Operand operand) {
   set_define(defines, "LOAD_PATH_B", layout.path == LoadPath::kTexel ? "TEXEL" : "BUFFER");
   set_flag(defines, "ALONG_DEPTH", layout.contiguous_along_depth);
   set_flag(defines, "BLOCKS_AHEAD", false);
+  set_flag(defines, "MULTIPLIES_INT8", false);
   set_define(defines, "ELEMENT_BITS", static_cast<int>(8 * bytes_of(s.types.a)));
   set_define(defines, "PANEL_ROWS", layout.panel_rows);
   set_define(defines, "GROUP_K", layout.group_k / steps);

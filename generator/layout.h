@@ -81,7 +81,9 @@ inline int vectors_of_lane(const Variant& v, const Types& t) {
 inline int live_values(const Variant& v, int columns) {
   if (v.family == Family::kMatrix) return 0;  // fragments have a rule of their own
   const int depth = v.family == Family::kTiled ? 1 : v.unroll_k;
-  return v.reg_m * v.reg_n + depth * (v.reg_m + columns);
+  // Beside sums in float32 lie those of the integers that share scales.
+  const int sums = v.family == Family::kTiled && v.stage == Stage::kStored ? 2 : 1;
+  return sums * v.reg_m * v.reg_n + depth * (v.reg_m + columns);
 }
 /// The most of them for register kernels.
 inline constexpr int kMostLiveRegister = 320;

@@ -140,11 +140,10 @@ class Accesses {
         elements_(splits(v, s.types, operand)
                       ? shared_words(v, s.types) * elements_per_unit_word(s.types)
                       : loaded_elements_),
+        int8_(multiplies_int8(v, s.types) && staged_),
         stored_bytes_(
             bytes_of(matrix_ ? s.types.a : type_read(v, s, packed_ ? Packed::kYes : Packed::kNo))),
-        shared_bytes_(multiplies_int8(v, s.types) && is_a_
-                          ? 1
-                          : bytes_of(matrix_ ? unit_type(s.types) : sum_type(s.types))) {}
+        shared_bytes_(int8_ ? 1 : bytes_of(matrix_ ? unit_type(s.types) : sum_type(s.types))) {}
 
   Access lines() const {
     if (!staged_ && matrix_) return {};
@@ -183,8 +182,8 @@ class Accesses {
               width = transposed ? transposed_steps() : elements_,
               vectors = (along_k_ || transposed ? v_.tile_k : rows_) / width;
     const bool in_pairs = tiled && along_k_ && vectors % 2 == 0 &&
-                          (quantized_ ? !has_block_format(s_.types) : width == 4);
-    const int run = in_pairs ? 2 : vectors;
+                          (quantized_ ? !has_block_format(s_.types) : width == 4 && !int8_);
+    const int run = in_pairs ? 2 : tiled && int8_ && is_a_ ? std::min(vectors, 8) : vectors;
     if (!tiled && self >= run * lines) return {};
     const int x = (self % run + self / (run * lines) * run) * width, y = self / run % lines;
     if (transposed) return Position{y * elements_, x};
@@ -221,6 +220,10 @@ class Accesses {
   /// Bytes of the tile from a row and a step on.
   Bytes in_tile(int row, int step, std::int64_t count) const {
     const std::int64_t pad = v_.shared_pad;
+    if (int8_ && v_.family == Family::kTiled) {  // a word of four steps for each row
+      constexpr int kWord = 4;
+      return {(step / kWord * (rows_ + pad) + row) * kWord, count * kWord};
+    }
     if (shares_a(v_)) {
       const int stride = vectors_of_lane(v_, s_.types) * shared_vector_of_a(v_, s_.types);
       return {
@@ -270,6 +273,7 @@ class Accesses {
   const int rows_;             // of the tile
   const int loaded_elements_;  // by one load
   const int elements_;         // that an invocation takes together: some loads of operands in parts
+  const bool int8_;            // and there in 8-bit integers
   const std::int64_t stored_bytes_, shared_bytes_;  // of an element
 };
 

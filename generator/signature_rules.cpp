@@ -186,16 +186,31 @@ constexpr std::array kSignatureRules = {
                            bytes_of(unit_type(c.s.types)) == 2;
                   }},
     SignatureRule{
-        "stage stored loads A along k for the invocations of a vector kernel: A must not be "
-        "transposed",
-        [](const TypedKernel& c) { return !shares_a(c.v) || c.s.trans_a == Transpose::kNo; }},
+        "stage stored loads A along k for the invocations of a vector or tiled kernel: A must not "
+        "be transposed",
+        [](const TypedKernel& c) {
+          return c.v.stage != Stage::kStored || c.v.family == Family::kMatrix ||
+                 c.s.trans_a == Transpose::kNo;
+        }},
+    SignatureRule{"stage stored of tiled is for an A that may be rounded to 8-bit integers (types "
+                  "with _int8)",
+                  [](const TypedKernel& c) {
+                    return c.v.family != Family::kTiled || c.v.stage != Stage::kStored ||
+                           multiplies_int8(c.v, c.s.types);
+                  }},
     SignatureRule{
-        "stage stored of vector rounds A to 8-bit integers where that is allowed: vector_width_a "
-        "must be 4, unroll_k at least 16, and the device have packed dot products",
+        "stage stored of vector and tiled rounds A to 8-bit integers where that is allowed: "
+        "vector_width_a must be 4, unroll_k at least 16, and the device have packed dot products",
         [](const TypedKernel& c) {
           return !multiplies_int8(c.v, c.s.types) ||
                  (c.v.vector_width_a == 4 && c.v.unroll_k >= 16 && c.limits.integer_dot_product);
         }},
+    SignatureRule{"stage stored of tiled rounds vectors of A by runs of 8: the number of "
+                  "invocations must be a multiple of 8 (of tile_k / 4 where tile_k is less than 32)",
+                  [](const TypedKernel& c) {
+                    return c.v.family != Family::kTiled || c.v.stage != Stage::kStored ||
+                           local_size(c.v) % std::min(8, c.v.tile_k / 4) == 0;
+                  }},
     SignatureRule{"store_map permuted is for tiles of A or B along k in whose plain order "
                   "neighbouring stores share banks of shared memory",
                   [](const TypedKernel& c) {

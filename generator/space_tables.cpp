@@ -192,6 +192,9 @@ constexpr Table kTables[] = {
      "tile_m=8,16 reg_m=8,16 unroll_k=4,8 dot=4 packed=yes"},
     {kTiled, "packed dot products along k in both operands", 64, 256,
      "tile_k=8,16 reg_m=4,8 dot=4 stages=1,2"},
+    {kTiled, "a quantised B, A rounded to 8 bits where that is allowed", 64, 256,
+     "tile_k=32 reg_m=4,8 reg_n=8 unroll_k=32 vector_width_b=1 stage=stored stages=1 "
+     "prefetch=none,ahead"},
     {kVector, "packed dot products along k in both operands", 8, 256,
      "tile_m=1,8 tile_n=8,16 tile_k=4,8,64 reg_m=1,8 reg_n=1,2,4 unroll_k=4,8 dot=4 "
      "load_path=texel,buffer stage=none,shared"},

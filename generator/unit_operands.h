@@ -27,11 +27,11 @@ inline bool has_rounding_kernels(const DeviceLimits& limits, Rounding rounding) 
 inline Types types_on(const DeviceLimits& limits, const Types& t) {
   return has_rounding_kernels(limits, t.rounding) ? t : unrounded(t);
 }
-/// Whether a vector kernel rounds A to 8-bit integers as it stores it to shared memory, and
-/// multiplies them by those of a quantised B with packed dot products
-/// (templates/fragment/a_shared.glsl).
+/// Whether a vector or tiled kernel rounds A to 8-bit integers as it stores it to shared memory,
+/// and multiplies them by those of a quantised B with packed dot products (rounded() of
+/// templates/load/types.glsl).
 inline bool multiplies_int8(const Variant& v, const Types& t) {
-  return t.rounding == Rounding::kInt8 && shares_a(v);
+  return t.rounding == Rounding::kInt8 && v.stage == Stage::kStored && v.family != Family::kMatrix;
 }
 /// For matrix kernels: the type that the units multiply, and the number of parts of an element: 3
 /// for float32, 2 where it may be rounded to half, 1 for the integers of a quantised B. A kind with
@@ -72,6 +72,11 @@ inline int rounded_steps(const Variant& v, const Types& t) {
 /// float zero point.
 inline bool has_addends(const Types& t) {
   return has_block_format(t) ? layout_of(t.b.format).minimum : t.b.zero_point == ZeroPoint::kFloat;
+}
+/// Whether a value of a quantised B is more than a scale times an 8-bit integer, so that something
+/// multiplies sums of A's integers: a minimum, or a zero point that differs from block to block.
+inline bool sums_int8(const Types& t) {
+  return has_block_format(t) ? layout_of(t.b.format).minimum : t.b.zero_point != ZeroPoint::kMiddle;
 }
 /// Operations of matrix units for the product of two fragments: one for each pair (i, j) of parts
 /// with i + j less than their number. Where there are addends, operations sum A's rows, too.

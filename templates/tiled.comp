@@ -16,6 +16,8 @@
 //: LANES                   which invocations are neighbours in C (lane_in_tile): PLAIN, BLOCKS, SUBGROUPS of
 //:                         SUBGROUP_M x SUBGROUP_N
 //: B_FORMAT                PLAIN, or QUANTIZED or BLOCKS: B becomes elements on the way to shared memory
+//: MULTIPLIES_INT8         1: B's integers go there instead, and A is rounded to 8-bit integers, of which
+//:                         ROUNDED_STEPS steps share a scale; SUMS_A: whether sums of them are multiplied
 //: EDGE, RASTER, GROUPED   what the files of common/ depend on
 #extension GL_EXT_control_flow_attributes : enable
 #include "common/elements.glsl"
@@ -77,9 +79,21 @@ uint column_offset(uint j) { return j * (VECTOR_STRIDE_N * 4); }
 // end of a step spread transposing writes over the banks. A slot is the index of a vector of four,
 // and a part a component of it.
 const uint A_STEP = (TILE_M + SHARED_PAD) / 4, B_STEP = (TILE_N + SHARED_PAD) / 4;  // in vectors
+#if MULTIPLIES_INT8
+// Here an element is a word of four integers along k, and a tile has TILE_K / 4 rows of them.
+// Beside the tiles lie the scales, each for ROUNDED_STEPS steps of k, and the largest magnitude of
+// each vector of A, in bits.
+const uint VECTORS_PER_SCALE = ROUNDED_STEPS / 4;
+const uint A_STAGE = TILE_K / 4 * A_STEP, B_STAGE = TILE_K / 4 * B_STEP;
+const uint A_SCALES = TILE_K / ROUNDED_STEPS * A_STEP, B_SCALES = TILE_K / ROUNDED_STEPS * B_STEP;
+shared ivec4 a_tile[A_STAGE], b_tile[B_STAGE];
+shared vec4 a_scales[A_SCALES], b_scales[B_SCALES];
+shared uint a_largest[TILE_M * TILE_K / 4];
+#else
 const uint A_STAGE = TILE_K * A_STEP, B_STAGE = TILE_K * B_STEP;
 shared ELEMENT_4 a_tile[STAGES * A_STAGE];
 shared ELEMENT_4 b_tile[STAGES * B_STAGE];
+#endif
 
 // The l-th vector that this invocation loads of a tile of `lines` lines, which the workgroup loads
 // in runs of `run` vectors: x is its position in the line, y the line. The first forms are those of
@@ -112,6 +126,45 @@ uvec2 load_position(uint l, uint run, uint lines) {
 // Position of the invocation's first vectors in the tile: x along n and y along m, in vectors.
 uvec2 lane;
 
+#if MULTIPLIES_INT8
+// The sums of the steps that share scales are integers. Where B's values are more than integers
+// times scales, the products with 1 in each byte sum A's integers.
+void multiply_tile(uint a_stage, uint b_stage) {
+  for (uint step = 0; step < TILE_K; step += UNROLL_K)
+    [[unroll]] for (uint u = 0; u < UNROLL_K; u += ROUNDED_STEPS) {
+      ivec4 products[REG_M][REG_N / 4];
+      int sums_a[REG_M];
+      [[unroll]] for (uint i = 0; i < REG_M; ++i) {
+        sums_a[i] = 0;
+        [[unroll]] for (uint j = 0; j < REG_N / 4; ++j) products[i][j] = ivec4(0);
+      }
+      [[unroll]] for (uint w = 0; w < ROUNDED_STEPS / 4; ++w) {
+        const uint word = (step + u) / 4 + w;
+        ivec4 a[REG_M / 4], b[REG_N / 4];
+        [[unroll]] for (uint i = 0; i < REG_M / 4; ++i)
+          a[i] = a_tile[word * A_STEP + lane.y + i * VECTOR_STRIDE_M];
+        [[unroll]] for (uint j = 0; j < REG_N / 4; ++j)
+          b[j] = b_tile[word * B_STEP + lane.x + j * VECTOR_STRIDE_N];
+        [[unroll]] for (uint i = 0; i < REG_M; ++i) {
+          if (SUMS_A == 1) sums_a[i] += product(a[i / 4][i % 4], 0x01010101);
+          [[unroll]] for (uint j = 0; j < REG_N / 4; ++j)
+            products[i][j] += product(a[i / 4][i % 4], b[j]);
+        }
+      }
+      const uint scale = (step + u) / ROUNDED_STEPS;
+      vec4 scales_a[REG_M / 4];
+      [[unroll]] for (uint i = 0; i < REG_M / 4; ++i)
+        scales_a[i] = a_scales[scale * A_STEP + lane.y + i * VECTOR_STRIDE_M];
+      [[unroll]] for (uint j = 0; j < REG_N / 4; ++j) {
+        const uint at = scale * B_STEP + lane.x + j * VECTOR_STRIDE_N;
+        const vec4 scales_b = b_scales[at];
+        [[unroll]] for (uint i = 0; i < REG_M; ++i)
+          sums[i][j] += sum_of_elements(scales_b, at, vec4(products[i][j]), float(sums_a[i]),
+                                        scales_a[i / 4][i % 4]);
+      }
+    }
+}
+#else
 void multiply_tile(uint a_stage, uint b_stage) {
   for (uint step = 0; step < TILE_K; step += UNROLL_K)
     [[unroll]] for (uint u = 0; u < UNROLL_K; ++u) {
@@ -125,6 +178,7 @@ void multiply_tile(uint a_stage, uint b_stage) {
           sums[i][j] += product(a[i / 4][i % 4], b[j]);
     }
 }
+#endif
 
 // The last tile, which may extend beyond k, comes first: its masks and addresses are outside of the
 // loop, which handles whole tiles only.
@@ -135,6 +189,10 @@ void run_k_loop(uint row, uint column) {
   const uint last = (k - 1) / TILE_K * TILE_K;
   fetch_last_a(last);
   fetch_last_b(last);
+#if MULTIPLIES_INT8
+  share_largest();
+  barrier();
+#endif
   put_tile_a(0);
   put_tile_b(0);
 #if STAGES > 2
@@ -163,6 +221,9 @@ void run_k_loop(uint row, uint column) {
     fetch_tile_a(k0);
     fetch_tile_b(k0);
     multiply_tile(0, 0);
+#if MULTIPLIES_INT8
+    share_largest();
+#endif
     barrier();
     put_tile_a(0);
     put_tile_b(0);
@@ -179,6 +240,9 @@ void run_k_loop(uint row, uint column) {
     if (k0 == last) break;
     fetch_tile_a(k0);
     fetch_tile_b(k0);
+#if MULTIPLIES_INT8
+    share_largest();
+#endif
     barrier();
     put_tile_a(0);
     put_tile_b(0);

@@ -26,6 +26,11 @@ constexpr double kInstructionsPerTile = 32;
 // Of a float32 element that becomes bfloat16 parts: a product, a mask and a difference for each of
 // the first two, a mask for the third, and 1.5 that join the halves of words.
 constexpr double kInstructionsPerSplit = 8.5;
+// Of a float32 element that becomes an 8-bit integer: two products, an addition and two that join
+// bytes, and its share in the largest magnitude. Of the sum of the steps that share a scale: a
+// conversion and two scales, and where A is summed a product and a difference.
+constexpr double kInstructionsPerRounding = 6, kInstructionsPerScale = 3,
+                 kInstructionsPerAddend = 2;
 
 double over(double amount, double rate) { return rate > 0 ? amount / rate : 0; }
 
@@ -184,7 +189,9 @@ double shared_ns(const Problem& p, const Variant& v, const DeviceRates& rates, c
   // Tiles hold float32 for all operand types but float64, except for matrix units.
   const bool matrix = v.family == Family::kMatrix;
   const auto bytes = [&](Operand operand, double elements) {
-    return elements * (matrix ? static_cast<double>(unit_bytes(p.types, operand)) : value_bytes);
+    return elements * (matrix ? static_cast<double>(unit_bytes(p.types, operand))
+                       : multiplies_int8(v, p.types) ? 1
+                                                     : value_bytes);
   };
   return over((staged_a(v) ? bytes(Operand::kA, i.a_elements + i.a_shared) : 0) +
                   (staged_b(v) ? bytes(Operand::kB, i.b_elements + i.b_shared) : 0),
@@ -242,8 +249,8 @@ double pack_ns(const Problem& p, const Variant& v, const DeviceRates& rates) {
 }
 
 /// Time of a GPU's instructions for tiles that neither multiply nor move data, of those that start
-/// matrix operations or split their operands, and of its loads of fragments past shared memory,
-/// which are words with an address each.
+/// matrix operations or split or round their operands, and of its loads of fragments past shared
+/// memory, which are words with an address each.
 double issue_ns(const Problem& p, const Variant& v, const DeviceRates& rates, const Issued& i) {
   if (rates.gpu == nullptr || !nests_k_loop(v)) return 0;
   const double tiles = std::ceil(i.depth / elements_of_trip(v));
@@ -254,7 +261,11 @@ double issue_ns(const Problem& p, const Variant& v, const DeviceRates& rates, co
   const bool splits_a = splits(v, p.types, Operand::kA), splits_b = splits(v, p.types, Operand::kB);
   instructions +=
       kInstructionsPerSplit * ((splits_a ? i.a_shared : 0) + (splits_b ? i.b_shared : 0));
-  if (scales_sums(v, p.types))  // a multiply-add to each sum for each scale and addend
+  if (multiplies_int8(v, p.types))
+    instructions += kInstructionsPerRounding * i.a_shared +
+                    (kInstructionsPerScale + (sums_int8(p.types) ? kInstructionsPerAddend : 0)) *
+                        i.multiply_adds / rounded_steps(v, p.types);
+  else if (scales_sums(v, p.types))  // a multiply-add to each sum for each scale and addend
     instructions += (has_addends(p.types) ? 2 : 1) * i.multiply_adds / scale_steps(p.types);
   else if (splits_b)  // an addition to each sum in each step
     instructions += i.multiply_adds / v.matrix_k;

@@ -234,10 +234,13 @@ std::vector<CertificationCase> certification_cases(const Variant& v, const Signa
   add_fragment_stores(cases, v, s, aligned);
   if (recomputes_sums(v, s.types)) add_magnitudes(cases, v, s, aligned, exact);
   // Among many short sums some come near the bound of int8, so that a wrong way of rounding exceeds
-  // it. With rows of two scales a scale that is taken from other steps exceeds it.
+  // it. With rows of two scales a scale that is taken from other steps exceeds it. A tile of a
+  // vector kernel has few sums.
   if (s.types.rounding == Rounding::kInt8)
     for (const std::int64_t k : {4, kRoundedSteps + 4}) {
-      Problem p = packed_problem(8 * v.tile_m, 32 * v.tile_n, k, s.trans_a, s.trans_b, 1, s.types);
+      const bool few = v.family == Family::kVector;
+      Problem p = packed_problem((few ? 8 : 2) * v.tile_m, (few ? 32 : 2) * v.tile_n, k, s.trans_a,
+                                 s.trans_b, 1, s.types);
       set_scalars(p, s, 1, 0);
       cases.push_back({.problem = p,
                        .plant = k == 4 ? InjectedFault::kNothing : InjectedFault::kTwoScales,

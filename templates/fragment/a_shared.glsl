@@ -13,10 +13,8 @@ const uint A_RUN = UNROLL_K / VECTOR_WIDTH_A, A_STRIDE = A_RUN | 1;
 const uint A_VECTORS = TILE_K / VECTOR_WIDTH_A;  // of a row in a trip
 const uint A_LOADS = (REG_M * A_VECTORS + LOCAL_SIZE - 1) / LOCAL_SIZE;  // of an invocation
 #if MULTIPLIES_INT8
-// Four integers in a word, the first one in the low bits. They count 1/127 of their scale, which is
-// the largest magnitude that shares it, or NaN where that is not finite.
 const uint VECTORS_PER_SCALE = ROUNDED_STEPS / 4;
-shared ivec4 a_tile[REG_M * LANES_K * A_STRIDE];
+shared ivec4 a_tile[REG_M * LANES_K * A_STRIDE];  // of words of four integers
 shared float a_scales[REG_M * A_VECTORS / VECTORS_PER_SCALE];
 shared uint a_largest[REG_M * A_VECTORS];  // the bits of the largest magnitude of each vector
 #else
@@ -68,32 +66,21 @@ ELEMENT a_at(uint i, uint u) {
   return component(x, u % VECTOR_WIDTH_A);
 }
 #else
-// Bits of magnitudes are in the order of magnitudes, and those of NaN come last. a_largest is read
-// before the second barrier only, and the tile before the next trip's first one only.
+// a_largest is read before the second barrier only, and the tile before the next trip's first one
+// only.
 void put_tile_a() {
   [[unroll]] for (uint l = 0; l < A_LOADS; ++l)
-    if (has_load(l)) {
-      const uvec4 bits = floatBitsToUint(abs(a_next[l]));
-      a_largest[a_load(l)] = max(max(bits.x, bits.y), max(bits.z, bits.w));
-    }
+    if (has_load(l)) a_largest[a_load(l)] = largest_magnitude(a_next[l]);
   barrier();
   [[unroll]] for (uint l = 0; l < A_LOADS; ++l)
     if (has_load(l)) {
       const uint vector = a_load(l), scale_index = vector / VECTORS_PER_SCALE;
-      uint bits = 0;
+      uint largest = 0;
       [[unroll]] for (uint v = 0; v < VECTORS_PER_SCALE; ++v)
-        bits = max(bits, a_largest[scale_index * VECTORS_PER_SCALE + v]);
-      const bool finite = bits < 0x7f800000u;
-      const float scale = uintBitsToFloat(finite ? bits : 0);
-      // Small numbers are multiplied by 2^64, and the scale of zeros and denormals counts as 2^-126,
-      // so that the inverse is finite.
-      const float up = scale < 1e-19 ? 18446744073709551616.0 : 1.0,
-                  inverse = 127 / max(scale * up, 2.16840434e-19);
-      const ivec4 x = finite ? ivec4(roundEven(a_next[l] * up * inverse)) & 0xff : ivec4(0);
+        largest = max(largest, a_largest[scale_index * VECTORS_PER_SCALE + v]);
       a_tile[vector / A_RUN * A_STRIDE + vector % A_RUN / 4][vector % 4] =
-          x.x | x.y << 8 | x.z << 16 | x.w << 24;
-      if (vector % VECTORS_PER_SCALE == 0)
-        a_scales[scale_index] = finite ? scale : uintBitsToFloat(bits | 0x7fc00000u);
+          rounded(a_next[l], largest);
+      if (vector % VECTORS_PER_SCALE == 0) a_scales[scale_index] = scale_of(largest);
     }
   barrier();
 }

@@ -194,15 +194,6 @@ float b_value(uint u, uint j) {
 #endif
 #if MULTIPLIES_INT8
 
-// Bytes above 127, whose zero point is 128, become signed when their sign is flipped.
-#if BLOCK_CODE == INT8 || BLOCK_CODE == IQ4
-const uint FLIPPED_SIGNS = 0x80808080u;
-const int SIGNED_ZERO_POINT = 0;
-#else
-const uint FLIPPED_SIGNS = 0;
-const int SIGNED_ZERO_POINT = ZERO_POINT;
-#endif
-
 // Four values from step 4 w on, as signed bytes.
 int b_word(uint w, uint j) {
   const uint word = b_values[j][bytes_of_group(w / 4)][w % 4];

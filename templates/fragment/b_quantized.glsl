@@ -66,22 +66,15 @@ float b_value(uint u, uint j) {
 }
 #if MULTIPLIES_INT8
 
-// Four values from step 4 w on, as signed bytes: those of 8 bits minus 128, those of 4 bits spread.
+// Four values from step 4 w on.
 int b_word(uint w, uint j) {
-  const uint word =
-      word_at(b_words[j][4 * w / VALUES_PER_LOAD], 4 * w / VALUES_PER_WORD % WORD_VECTOR_WIDTH);
-#if QUANT_BITS == 8
-  return int(word ^ 0x80808080u);
-#else
-  const uint two_bytes = word >> w % 2 * 16 & 0xffffu,
-             spread = (two_bytes | two_bytes << 8) & 0x00ff00ffu;
-  return int((spread | spread << 4) & 0x0f0f0f0fu);
-#endif
+  return four_integers(word_at(b_words[j][4 * w / VALUES_PER_LOAD],
+                               4 * w / VALUES_PER_WORD % WORD_VECTOR_WIDTH), w % 2);
 }
 // The sum of products of A's integers with values of column j that share a scale, minus their zero
 // point, from the sum of products with their bytes and the sum of A's integers.
 float sum_of_elements(uint j, uint s, int products, int sum_a) {
-  const int values = products + (QUANT_BITS == 8 ? 128 : 0) * sum_a;  // exact, as a float too
+  const int values = products + INTEGER_OFFSET * sum_a;  // exact, as a float too
   return float(values) - b_zero_point[j][s] * float(sum_a);
 }
 #endif

@@ -241,5 +241,16 @@ float bits_minus_zero_point(uint word, uint bit, uint bits, uint flipped) {
 }
 #endif
 
+#if MULTIPLIES_INT8
+// Bytes above 127, whose zero point is 128, become signed when their sign is flipped.
+#if BLOCK_CODE == INT8 || BLOCK_CODE == IQ4
+const uint FLIPPED_SIGNS = 0x80808080u;
+const int SIGNED_ZERO_POINT = 0;
+#else
+const uint FLIPPED_SIGNS = 0;
+const int SIGNED_ZERO_POINT = ZERO_POINT;
+#endif
+#endif
+
 // Byte i of a word minus the zero point.
 float value_minus_zero_point(uint word, uint i) { return bits_minus_zero_point(word, i * 8, 8, 0); }

@@ -64,6 +64,22 @@ float value_minus_zero_point(uint word, uint i, float zero) {
 #endif
 }
 
+#if MULTIPLIES_INT8
+// Four integers as signed bytes: those of a word of 8 bits minus INTEGER_OFFSET, or of the lower (0)
+// or upper half (1) of a word of 4 bits, spread.
+#if QUANT_BITS == 8
+const int INTEGER_OFFSET = 128;
+int four_integers(uint word, uint upper) { return int(word ^ 0x80808080u); }
+#else
+const int INTEGER_OFFSET = 0;
+int four_integers(uint word, uint upper) {
+  const uint two_bytes = word >> upper * 16 & 0xffffu,
+             spread = (two_bytes | two_bytes << 8) & 0x00ff00ffu;
+  return int((spread | spread << 4) & 0x0f0f0f0fu);
+}
+#endif
+#endif
+
 // Address of the first zero point of a row of B, and the zero point of one of its blocks.
 #if ZERO_POINT == MIDDLE
 uint zero_point_row(uint row, uint blocks) {

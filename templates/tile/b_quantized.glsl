@@ -1,6 +1,7 @@
 //: B is quantised: a fetch takes a word of values along k of one column, which are dequantised as
-//: they are written to shared memory. Sizes along k are powers of two: either blocks divide tiles
-//: or tiles divide blocks, and the first step of a split of k is a multiple of TILE_K.
+//: they are written to shared memory, or stay integers (MULTIPLIES_INT8). Sizes along k are powers
+//: of two: either blocks divide tiles or tiles divide blocks, and the first step of a split of k is
+//: a multiple of TILE_K.
 #include "load/quantized.glsl"
 
 const uint B_WORDS = TILE_K / VALUES_PER_WORD;  // in a column of the tile
@@ -26,7 +27,11 @@ void begin_tile_b(uint column0) {
     b_block[l] = v.x * VALUES_PER_WORD / QUANT_BLOCK;
     b_scale_address[l] = row * blocks + b_block[l];
     b_zero_point_row[l] = zero_point_row(row, blocks);
+#if MULTIPLIES_INT8
+    b_slot[l] = v.x * (VALUES_PER_WORD / 4) * B_STEP + v.y / 4;
+#else
     b_slot[l] = v.x * VALUES_PER_WORD * B_STEP + v.y / 4;
+#endif
     b_part[l] = v.y % 4;
   }
 }
@@ -53,6 +58,42 @@ void fetch_last_b(uint k0) {
   }
 }
 
+#if MULTIPLIES_INT8
+// What a sum of products of integers contributes to C. Integers of four bits minus 8, where that is
+// the zero point, fit into bytes, and so do those of eight bits minus 128. Other zero points multiply
+// sums of A.
+#if SUMS_A
+const uint ZERO_POINTS = 0;
+shared vec4 b_zero_points[B_SCALES];
+vec4 sum_of_elements(vec4 scales, uint at, vec4 products, float sum_a, float scale_a) {
+  const vec4 values = products + float(INTEGER_OFFSET) * sum_a;  // exact
+  return (values - b_zero_points[at] * sum_a) * (1.0 / 127) * scale_a * scales;
+}
+#else
+const uint ZERO_POINTS = QUANT_BITS == 4 ? 0x08080808u : 0;
+vec4 sum_of_elements(vec4 scales, uint at, vec4 products, float sum_a, float scale_a) {
+  return products * (1.0 / 127) * scale_a * scales;
+}
+#endif
+
+void put_tile_b(uint stage) {
+  [[unroll]] for (uint l = 0; l < B_LOADS; ++l) {
+    [[unroll]] for (uint w = 0; w < VALUES_PER_WORD / 4; ++w) {
+      const uint x = uint(four_integers(b_next[l], w));
+      b_tile[b_slot[l] + stage + w * B_STEP][b_part[l]] =
+          int(ZERO_POINTS == 0 ? x : (x | 0x80808080u) - ZERO_POINTS ^ 0x80808080u);
+    }
+    const uint step = b_slot[l] / B_STEP * 4;
+    if (step % ROUNDED_STEPS == 0) {
+      const uint at = step / ROUNDED_STEPS * B_STEP + b_slot[l] % B_STEP;
+      b_scales[at][b_part[l]] = b_scale[l];
+#if SUMS_A
+      b_zero_points[at][b_part[l]] = b_zero_point[l];
+#endif
+    }
+  }
+}
+#else
 float b_value(uint l, uint u) {
   return value_minus_zero_point(b_next[l], u, b_zero_point[l]) * b_scale[l];
 }
@@ -64,3 +105,4 @@ void put_tile_b(uint stage) {
     [[unroll]] for (uint u = 0; u < VALUES_PER_WORD; ++u)
       put_b(b_slot[l] + stage + u * B_STEP, b_part[l], ELEMENT(b_value(l, u)));
 }
+#endif

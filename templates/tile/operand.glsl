@@ -15,9 +15,15 @@ void put_$a(uint slot, uint part, ELEMENT_4 x) { $a_tile[slot] = x; }
 #if ALONG_K_$A
 // Vectors run along k and are transposed as they are written to shared memory.
 const uint $A_VECTORS = TILE_K / VECTOR_WIDTH_$A;  // in a row of the tile
+#if MULTIPLIES_INT8
+// Vectors of a line that neighbouring invocations load: with eight, the stores of words by 32
+// invocations go to 32 banks.
+const uint $A_RUN = $A_VECTORS < 8 ? $A_VECTORS : 8;
+#else
 // Vectors of a line that neighbouring invocations load: with two, the transposing stores of 32
 // invocations go to 32 banks (tests/generator/bank_conflicts_test.cpp).
 const uint $A_RUN = VECTOR_WIDTH_$A == 4 && $A_VECTORS % 2 == 0 ? 2 : $A_VECTORS;
+#endif
 const uint $A_LOADS = TILE_$M * $A_VECTORS / LOCAL_SIZE;
 VECTOR_$A $a_next[$A_LOADS];
 // Of each of this invocation's vectors: its address in the first tile along k, and where its first
@@ -28,7 +34,11 @@ void begin_tile_$a(uint $row0) {
   [[unroll]] for (uint l = 0; l < $A_LOADS; ++l) {
     const uvec2 v = load_position(l, $A_RUN, TILE_$M);
     $a_address[l] = (offset_$a + clamp_index($row0 + v.y, $m - 1) * ld$a) / VECTOR_WIDTH_$A + v.x;
+#if MULTIPLIES_INT8
+    $a_slot[l] = v.x * $A_STEP + v.y / 4;
+#else
     $a_slot[l] = v.x * VECTOR_WIDTH_$A * $A_STEP + v.y / 4;
+#endif
     $a_part[l] = v.y % 4;
   }
 }
@@ -46,11 +56,40 @@ void fetch_last_$a(uint k0) {
   }
 }
 
+#if MULTIPLIES_INT8
+// The vectors are rounded to 8-bit integers; a barrier lies between share_largest() and
+// put_tile_$a(). All vectors that an invocation loads have the same place among the
+// VECTORS_PER_SCALE that share a scale, so that one branch decides who stores it.
+void share_largest() {
+  [[unroll]] for (uint l = 0; l < $A_LOADS; ++l) {
+    const uvec2 v = load_position(l, $A_RUN, TILE_$M);
+    $a_largest[v.y * $A_VECTORS + v.x] = largest_magnitude($a_next[l]);
+  }
+}
+
+void put_tile_$a(uint stage) {
+  float scales[$A_LOADS];
+  uint scale_slot[$A_LOADS];
+  [[unroll]] for (uint l = 0; l < $A_LOADS; ++l) {
+    const uvec2 v = load_position(l, $A_RUN, TILE_$M);
+    const uint scale = v.x / VECTORS_PER_SCALE;
+    uint largest = 0;
+    [[unroll]] for (uint i = 0; i < VECTORS_PER_SCALE; ++i)
+      largest = max(largest, $a_largest[v.y * $A_VECTORS + scale * VECTORS_PER_SCALE + i]);
+    scale_slot[l] = scale * $A_STEP + v.y / 4;
+    $a_tile[$a_slot[l] + stage][$a_part[l]] = rounded($a_next[l], largest);
+    scales[l] = scale_of(largest);
+  }
+  if (gl_LocalInvocationIndex % VECTORS_PER_SCALE == 0)
+    [[unroll]] for (uint l = 0; l < $A_LOADS; ++l) $a_scales[scale_slot[l]][$a_part[l]] = scales[l];
+}
+#else
 void put_tile_$a(uint stage) {
   [[unroll]] for (uint l = 0; l < $A_LOADS; ++l)
     [[unroll]] for (uint w = 0; w < VECTOR_WIDTH_$A; ++w)
       put_$a($a_slot[l] + stage + w * $A_STEP, $a_part[l], component($a_next[l], w));
 }
+#endif
 #else
 // Vectors run along $m, as they do in shared memory.
 const uint $A_VECTORS = TILE_$M / VECTOR_WIDTH_$A;  // in a step of the tile

@@ -79,6 +79,11 @@ TEST(MemoryAccess, IsCountedOverASubgroup) {
       {parse_variant(kTiled), "", "f16_f16_sum_f16.nn", "16/2 1/1 2/2", "2/2 2/2 2/2"},
       // The 8 values of a word go to one column, those of the next word 8 steps further.
       {parse_variant(kTiled), "tile_k=32", "f32xq4b32.nt", "16/4 1/1 4/4", "16/1 2/1 4/4"},
+      // Words of four 8-bit integers: those of 32 steps of four rows, and of two groups of a block.
+      {parse_variant(kTiled), "tile_k=64 stage=stored", "f32xq4_k_int8.nt", "4/4 1/1 4/4",
+       "8/2 2/1 4/4"},
+      {parse_variant(kTiled), "tile_k=32 stage=stored", "f32xq4b32_int8.nt", "4/4 1/1 4/4",
+       "16/1 2/1 4/4"},
       // Rows of 64 bytes are padded to 80: two of them, 128 bytes, are stored together.
       {parse_variant(kMatrix), "", "f16_f16.nt", "8/4 8/4 2/2", "8/4 8/4 2/2"},
       {parse_variant(kMatrix), "store_map=permuted", "f16_f16.nt", "8/4 4/4 2/2", "8/4 4/4 2/2"},
@@ -116,6 +121,9 @@ TEST(BankConflicts, NoKernelOfTheSpaceButMatrixHasMoreThanTwo) {
 TEST(SharedTraffic, IsWhatAnInvocationOrASubgroupLoadsForItsBlock) {
   EXPECT_EQ(access_of(parse_variant(kTiled), "f32.nn").shared_bytes, 2 * 4 / 4.0);
   EXPECT_EQ(access_of(changed(parse_variant(kTiled), "dot=4"), "i8_i32.nt").shared_bytes, 0.5);
+  EXPECT_EQ(access_of(changed(parse_variant(kTiled), "tile_k=64 stage=stored"), "f32xq8_0_int8.nt")
+                .shared_bytes,
+            0.5);
   EXPECT_EQ(access_of(parse_variant(kMatrix), "f16_f16.nt").shared_bytes, 2 * 2 / 64.0);
   EXPECT_EQ(access_of(parse_variant(kVector), "f32.nt").shared_bytes, 0);
   const Variant two_columns = changed(parse_variant(kVector), "stage=stored reg_n=2");
@@ -162,6 +170,18 @@ TEST(BankConflicts, PriorsReadFragmentsAtFullSpeedAndStoreTilesAtHalfOfIt) {
       if (conflicts > 1) ++mended;
     }
   EXPECT_GE(mended, 5);
+}
+
+TEST(BankConflicts, PriorsWithTilesOfEightBitsHaveNone) {
+  for (const char* settings : {"tile_m=64 reg_m=4", "tile_m=128 reg_m=8"})
+    for (const char* types : {"f32xq4_k_int8.nt", "f32xq8_0_int8.nt", "f32xq6_k_int8.nt"}) {
+      const MemoryAccess x = access_of(
+          changed(parse_variant(kTiled),
+                  std::string(settings) + " tile_n=128 tile_k=32 reg_n=8 unroll_k=32 stage=stored"),
+          types);
+      EXPECT_EQ(loads(x), 1) << settings;
+      EXPECT_EQ(stores(x), 1) << settings;
+    }
 }
 
 TEST(BankConflicts, PermutedRowsAreAllRowsOfTheTile) {

@@ -70,9 +70,10 @@ double needed_registers(const Variant& v, const Types& types, const GpuGeneratio
            fetched_registers(v, types) + fragment_registers(v, types, gpu) + kBesides;
   const double element = static_cast<double>(8 * element_bytes(types)) / kRegisterBits;
   const double sums = element * v.reg_m * v.reg_n;
+  // Beside sums in float32 lie those of the integers that share scales.
   if (v.family == Family::kTiled)
-    return sums * (gpu.keeps_more ? 2 : 1) + fetched_registers(v, types) +
-           element * v.stages * (v.reg_m + v.reg_n) + kBesides;
+    return sums * (gpu.keeps_more || multiplies_int8(v, types) ? 2 : 1) +
+           fetched_registers(v, types) + element * v.stages * (v.reg_m + v.reg_n) + kBesides;
   return sums + element * operand_registers(v, types) + kBesides;
 }
 
