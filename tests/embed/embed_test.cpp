@@ -412,17 +412,19 @@ TEST_F(Header, CutsKBeforeSeveralPanelsAsTheGeneratorDoes) {
     Problem p =
         packed_problem(3 * v.tile_m + 1, 2 * v.tile_n + 1, 640, s.trans_a, s.trans_b, 1, s.types);
     p.epilogue = s.epilogue;
-    DeviceProfile device = first_;
-    rooftile_embed_limits limits = embedded_limits(device, *made_);
-    limits.max_loop_trips = device.limits.max_loop_trips =
-        static_cast<std::uint32_t>(loop_trips(v, 10));
-    if (illegal_reason(v, device.limits, p, own_buffers(p))) continue;  // Not all kernels cut k.
-    const rooftile_embed_problem problem =
-        embedded_problem(static_cast<std::size_t>(made_->kernels[i].facts.of_class), p);
-    const GemmPlan plan = plan_gemm(v, device.limits, p, own_buffers(p));
-    expect_same(plan, s, v, planned(static_cast<int>(i), limits, problem, nullptr, 0),
-                to_string(v));
-    cut += std::ranges::any_of(plan.gemms, &GemmStep::adds) ? 1 : 0;
+    for (const std::int64_t trips : {4, 10, 20}) {
+      DeviceProfile device = first_;
+      rooftile_embed_limits limits = embedded_limits(device, *made_);
+      limits.max_loop_trips = device.limits.max_loop_trips =
+          static_cast<std::uint32_t>(loop_trips(v, trips));
+      if (illegal_reason(v, device.limits, p, own_buffers(p))) continue;  // Not all kernels cut k.
+      const rooftile_embed_problem problem =
+          embedded_problem(static_cast<std::size_t>(made_->kernels[i].facts.of_class), p);
+      const GemmPlan plan = plan_gemm(v, device.limits, p, own_buffers(p));
+      expect_same(plan, s, v, planned(static_cast<int>(i), limits, problem, nullptr, 0),
+                  to_string(v));
+      cut += std::ranges::any_of(plan.gemms, &GemmStep::adds) ? 1 : 0;
+    }
   }
   EXPECT_GE(cut, 3);
 }
