@@ -272,7 +272,7 @@ TEST_F(CertifyTest, BlocksOfGgufFilesAreRightInEveryFamily) {
                {kYes});
   // Windows of blocks. A comes from texels, whose loads lavapipe compiles in a third of the time.
   const std::string texels = "family=vector vector_width_a=4 vector_width_b=4 load_path_a=texel ";
-  expect_right({parse_variant(texels + "tile_m=1 tile_n=8 tile_k=128 reg_m=1 reg_n=2 unroll_k=64 "
+  expect_right({parse_variant(texels + "tile_m=1 tile_n=4 tile_k=128 reg_m=1 reg_n=1 unroll_k=64 "
                                        "load_path_b=texel stage=shared"),
                 parse_variant(texels + "tile_m=2 tile_n=4 tile_k=128 reg_m=2 reg_n=1 unroll_k=64 "
                                        "stage=shared split_k=2")},
@@ -282,9 +282,9 @@ TEST_F(CertifyTest, BlocksOfGgufFilesAreRightInEveryFamily) {
                {"f32xmxfp4", "f16xq6_k_f16", "f32xq2_k", "f32xq3_k", "bf16xiq4_xs", "f32xq4_1"},
                {kYes}, 1);
   // Windows of a single block, which is whole words, and of whole vectors.
-  expect_right({parse_variant(texels + "tile_m=1 tile_n=8 tile_k=64 reg_m=1 reg_n=2 unroll_k=32 "
+  expect_right({parse_variant(texels + "tile_m=1 tile_n=4 tile_k=64 reg_m=1 reg_n=1 unroll_k=32 "
                                        "stage=shared"),
-                parse_variant(texels + "tile_m=1 tile_n=8 tile_k=128 reg_m=1 reg_n=2 unroll_k=64 "
+                parse_variant(texels + "tile_m=1 tile_n=4 tile_k=128 reg_m=1 reg_n=1 unroll_k=64 "
                                        "stage=shared")},
                {"f32xq4_1", "f32xq5_1"}, {kYes}, 1);
   expect_right({parse_variant(texels + "tile_m=1 tile_n=4 tile_k=256 reg_m=1 reg_n=1 unroll_k=256 "
@@ -310,7 +310,7 @@ TEST_F(CertifyTest, BlocksThatAreLoadedAheadAreRight) {
   expect_right({parse_variant(texels + "tile_m=2 tile_n=4 tile_k=256 reg_m=2 reg_n=2 unroll_k=64 "
                                        "split_k=2")},
                {"f32xq5_k.nt"}, 1);
-  expect_right({parse_variant(texels + "tile_m=1 tile_n=4 tile_k=256 reg_m=1 reg_n=2 unroll_k=128 "
+  expect_right({parse_variant(texels + "tile_m=1 tile_n=4 tile_k=256 reg_m=1 reg_n=1 unroll_k=128 "
                                        "split_k=2")},
                {"f16xq8_0.nt", "f32xmxfp4.nt", "f32xq6_k.nt", "f32xq2_k.nt", "f32xq3_k.nt",
                 "f32xiq4_xs.nt", "f32xq4_1.nt"},
