@@ -26,9 +26,9 @@ constexpr double kInstructionsPerTile = 32;
 // Of a float32 element that becomes bfloat16 parts: a product, a mask and a difference for each of
 // the first two, a mask for the third, and 1.5 that join the halves of words.
 constexpr double kInstructionsPerSplit = 8.5;
-// Of a float32 element that becomes an 8-bit integer: two products, an addition and two that join
-// bytes, and its share in the largest magnitude. Of the sum of the steps that share a scale: a
-// conversion and two scales, and where A is summed a product and a difference.
+// A float32 element becomes an 8-bit integer by two products, an addition, two instructions that
+// join bytes, and its share in the largest magnitude. The sum of the steps that share a scale takes
+// a conversion and two scales, and where A is summed a product and a difference.
 constexpr double kInstructionsPerRounding = 6, kInstructionsPerScale = 3,
                  kInstructionsPerAddend = 2;
 

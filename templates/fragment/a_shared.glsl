@@ -14,7 +14,7 @@ const uint A_VECTORS = TILE_K / VECTOR_WIDTH_A;  // of a row in a trip
 const uint A_LOADS = (REG_M * A_VECTORS + LOCAL_SIZE - 1) / LOCAL_SIZE;  // of an invocation
 #if MULTIPLIES_INT8
 const uint VECTORS_PER_SCALE = ROUNDED_STEPS / 4;
-shared ivec4 a_tile[REG_M * LANES_K * A_STRIDE];  // of words of four integers
+shared ivec4 a_tile[REG_M * LANES_K * A_STRIDE];  // each element is a word of four integers
 shared float a_scales[REG_M * A_VECTORS / VECTORS_PER_SCALE];
 shared uint a_largest[REG_M * A_VECTORS];  // the bits of the largest magnitude of each vector
 #else

@@ -46,8 +46,9 @@ void fetch_last_b(uint k0) {
 }
 
 #if MULTIPLIES_INT8
-// What a sum of products of integers contributes to C. The factor 1/127 of A's integers is already
-// in the scales, but not in those of MXFP4, which begin at 2^-127: it would make them denormals.
+// The elements' share in C, from a sum of products of integers. The factor 1/127 of A's integers is
+// already in the scales, but not in those of MXFP4, which begin at 2^-127: it would make them
+// denormals.
 #if SUMS_A
 shared vec4 b_minimums[B_SCALES];
 vec4 sum_of_elements(vec4 scales, uint at, vec4 products, float sum_a, float scale_a) {

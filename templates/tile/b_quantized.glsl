@@ -59,9 +59,9 @@ void fetch_last_b(uint k0) {
 }
 
 #if MULTIPLIES_INT8
-// What a sum of products of integers contributes to C. Integers of four bits minus 8, where that is
-// the zero point, fit into bytes, and so do those of eight bits minus 128. Other zero points multiply
-// sums of A.
+// The elements' share in C, from a sum of products of integers. Integers of four bits minus 8, where
+// that is the zero point, fit into bytes, and so do those of eight bits minus 128. Other zero points
+// multiply sums of A.
 #if SUMS_A
 const uint ZERO_POINTS = 0;
 shared vec4 b_zero_points[B_SCALES];
